@@ -32,6 +32,7 @@ from pathlab.report.rate_text import describe_hours, format_modes, format_steadi
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
+from pathlab.study.measures import MEASURES_BY_KEY
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
 from pathlab.study.selection import SampleSelection
 from pathlab.study.trials import Condition
@@ -39,12 +40,6 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_rate
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
-#: What a distribution is of, by its name in answers.
-QUANTITIES = {
-    "throughput_bits_per_s": "throughput",
-    "drtt_ns": "dRTT",
-    "loaded_variability_ratio": "RV, loaded",
-}
 
 
 def format_cells(text: str) -> str:
@@ -60,7 +55,8 @@ def format_subject(answer: Answer[Any]) -> str:
     if answer.streams is not None:
         return f"{answer.streams} × {window}"
     if answer.quantity is not None:
-        return QUANTITIES.get(answer.quantity) or format_cells(answer.quantity)
+        measure = MEASURES_BY_KEY.get(answer.quantity)
+        return measure.title if measure is not None else format_cells(answer.quantity)
     return window if window is not None else "all"
 
 

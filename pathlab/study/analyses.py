@@ -27,6 +27,7 @@ from pathlab.study.limits import (
     evaluate_warm_ups,
 )
 from pathlab.study.lossless_analyses import LosslessAnalyses
+from pathlab.study.measures import list_measures
 from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.multipath_analyses import MultipathAnalyses
 from pathlab.study.recommendation import (
@@ -113,11 +114,10 @@ class Analyses(
         "Combinations",
         AnswerColumn("combination", "part"),
         AnswerColumn("n", "selection.used"),
-        AnswerColumn("throughput", "throughput_bits_per_s"),
-        AnswerColumn("dRTT", "drtt_ns.median"),
-        AnswerColumn("RV", "loaded_variability_ratio.median"),
-        AnswerColumn("loss", "loaded_loss.loss_ratio"),
-        AnswerColumn("CPU-s/GB", "cpu_s_per_gb.median"),
+        *(
+            AnswerColumn(measure.heading, measure.cell_path, measure.unit or None)
+            for measure in list_measures("cells")
+        ),
     )
     def cells(self) -> Iterable[Answer[costs.CellFigures]]:
         """Spreads of throughput, dRTT, RTT and RV, loss, windows, retransmissions, Jain's index, CPU-s/GB.

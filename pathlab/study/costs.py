@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, make_dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.loss import Loss
 from pathlab.analysis.estimators.rfc6349 import (
     Capacity,
     PathFigures,
@@ -28,13 +27,13 @@ from pathlab.study.answer import (
     measure_spread,
 )
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
+from pathlab.study.measures import Measure, list_measures
 from pathlab.study.selection import (
     NOT_MEASURED,
     VOID_FLAGS,
     ExclusionCount,
     Rules,
     Sample,
-    name_bound,
     select,
 )
 from pathlab.study.trials import TrialTable
@@ -44,44 +43,32 @@ NOTHING = measure_spread(np.empty(0))
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellFigures:
-    """The spreads of one cell's trials; losses are pooled over its probes.
+if TYPE_CHECKING:
 
-    ``drtt_ns`` is that of the averages, ``drtt_median_ns`` that of the medians; ``.._rtt_iqr_ns`` is the
-    inter-quartile range of a trial's probes, ``.._rtt_pooled_mean_ns`` the mean over all answered probes.
-    ``udp_loss`` is of datagrams, all of the cell's trials together. ``flags`` counts every flag.
+    class MeasuredFigures:
+        """The fields of ``CellFigures`` that are measures: spreads over trials, or what ``of_cell`` gives."""
+
+        def __getattr__(self, key: str) -> Any: ...
+
+else:
+    MeasuredFigures = make_dataclass(
+        "MeasuredFigures",
+        [(measure.cell_key, Any) for measure in list_measures("figures")],
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFigures(MeasuredFigures):
+    """The figures of one cell's trials: a field for each measure with that use, and all flags counted.
+
+    A field is the spread of the measure over trials, losses (``loaded_loss``, ``unloaded_loss``, of datagrams
+    ``udp_loss``) are pooled over all probes or datagrams of the cell. ``.._rtt_iqr_ns`` is the inter-quartile
+    range of a trial's probes, ``.._rtt_pooled_mean_ns`` the mean over all answered probes.
     """
 
-    throughput_bits_per_s: Spread
-    drtt_ns: Spread
-    drtt_median_ns: Spread
-    loaded_rtt_min_ns: Spread
-    loaded_rtt_mean_ns: Spread
-    loaded_rtt_pooled_mean_ns: float | None
-    loaded_rtt_iqr_ns: Spread
-    unloaded_rtt_min_ns: Spread
-    unloaded_rtt_mean_ns: Spread
-    unloaded_rtt_pooled_mean_ns: float | None
-    unloaded_rtt_iqr_ns: Spread
-    loaded_variability_ratio: Spread
-    unloaded_variability_ratio: Spread
-    window_granted_sender_bytes: Spread
-    window_granted_receiver_bytes: Spread
-    window_effective_bytes: Spread
-    window_in_flight_max_bytes: Spread
-    retransmitted_segments: Spread
-    fairness_jain: Spread
-    cpu_s_per_gb: Spread
-    sender_cpu_s_per_gb: Spread
-    receiver_cpu_s_per_gb: Spread
-    sender_busiest_core_ratio: Spread
-    receiver_busiest_core_ratio: Spread
-    loaded_loss: Loss
-    unloaded_loss: Loss
-    retransmitted_steady_segments: Spread
-    udp_loss: Loss
-    udp_jitter_ns: Spread
     flags: tuple[ExclusionCount, ...]
 
 
@@ -182,29 +169,20 @@ def evaluate_transfers(
 
 
 def describe_cell(part: Sample) -> CellFigures:
-    """The figures of these trials of one cell; a spread without a rule of its own is that of its column."""
-    own: dict[str, Any] = {
-        "throughput_bits_per_s": measure_rates(part.rates_bits_per_s),
-        "drtt_ns": measure_bounded_spread(part.rise_ns, part.rise_above_ns),
-        "drtt_median_ns": measure_bounded_spread(part.rise_median_ns, part.rise_median_above_ns),
-        "cpu_s_per_gb": measure_spread(part.cpu_s_per_gb),
-        "udp_loss": part.pool_datagram_loss(),
-        "flags": tuple(ExclusionCount(reason=flag, trials=n) for flag, n in part.count_flags().items()),
-    }
-    for probes in ("loaded", "unloaded"):
-        mean = f"{probes}_rtt_mean_ns"
-        own[mean] = measure_bounded_spread(part.get(mean), part.get(name_bound(mean)))
-        own[f"{probes}_rtt_pooled_mean_ns"] = part.pool_rtt_mean(probes)
-        own[f"{probes}_variability_ratio"] = measure_spread(part.measure_variability(probes))
-        own[f"{probes}_loss"] = part.pool_loss(probes)
-    for end in ("sender", "receiver"):
-        own[f"{end}_cpu_s_per_gb"] = measure_spread(part.measure_cpu_cost(end))
-    own |= {
-        field.name: measure_spread(part.get(field.name))
-        for field in fields(CellFigures)
-        if field.name not in own
-    }
-    return CellFigures(**own)
+    """The figures of these trials of one cell."""
+    flags = tuple(ExclusionCount(reason=flag, trials=n) for flag, n in part.count_flags().items())
+    figures = {measure.cell_key: _describe(measure, part) for measure in list_measures("figures")}
+    return CellFigures(flags=flags, **figures)
+
+
+def _describe(measure: Measure, part: Sample) -> Any:
+    """The spread over trials, of rates with their levels; what a measure has instead of one."""
+    if measure.of_cell is not None:
+        return measure.of_cell(part)
+    values = measure.read_combination(part)
+    if measure.above is not None:
+        return measure_bounded_spread(values, measure.above(part))
+    return measure_rates(values) if measure.unit == "bit/s" else measure_spread(values)
 
 
 def _as_line(data_bits_per_s: float, traffic: Traffic) -> BottleneckLink:

@@ -18,6 +18,7 @@ from pathlab.analysis.fits.frequencies import (
 )
 from pathlab.analysis.libraries import stats
 from pathlab.study.answer import Answer, Spread, make_answer, measure_spread
+from pathlab.study.measures import list_measures
 from pathlab.study.selection import NOT_MEASURED, Sample, select
 from pathlab.study.trials import TrialTable
 
@@ -82,14 +83,11 @@ def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple
     """
     answers = []
     for sample in select(table):
-        for name, values in (
-            ("throughput_bits_per_s", sample.rates_bits_per_s),
-            ("drtt_ns", sample.rise_ns),
-            ("loaded_variability_ratio", sample.measure_variability()),
-        ):
-            part = sample.exclude(np.isnan(values), f"{name}: {NOT_MEASURED}")
+        for measure in list_measures("distributions"):
+            values = measure.read(sample)
+            part = sample.exclude(np.isnan(values), f"{measure.key}: {NOT_MEASURED}")
             found = _describe(values[~np.isnan(values)], rng)
-            answers.append(make_answer(part, found, name))
+            answers.append(make_answer(part, found, measure.key))
     return tuple(answers)
 
 

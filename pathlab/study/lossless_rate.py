@@ -42,7 +42,6 @@ from pathlab.study.trials import TrialTable, list_values
 from pathlab.units import format_rate, format_ratio
 
 #: Column, of a comparison, of the rate that a search found.
-LOSSLESS_COLUMN = "lossless_rate_bits_per_s"
 #: Why a trial of a search is in no loss.
 SENDER_SHORT, NOT_COUNTED = "sender-short", "not-counted"
 _COUNTS = (

@@ -132,5 +132,7 @@ def measure_cpu_per_message(part: Sample) -> Floats:
     Where one thread is both ends, the sender's is of both and the receiver has none.
     """
     sender, receiver = (part.get(f"{end}_cpu_ns_per_message") for end in ("sender", "receiver"))
+    if np.isnan(sender).all():  # no trial of messages
+        return np.full(len(part), np.nan)
     fused = [part.table.conditions[place].get("placement") == "fused" for place in part.places]
     return np.where(fused, sender, sender + receiver)

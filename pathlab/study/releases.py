@@ -153,7 +153,7 @@ def _make_answer(part: ComparedPart, result: Any) -> Answer[Any]:
 def _describe_ratio(row: ComparisonRow, baseline: str, again: GroupShift | None) -> ReleaseRatio:
     return ReleaseRatio(
         metric=row.metric.name,
-        unit=row.metric.unit,
+        unit=row.metric.base_unit,
         baseline=baseline,
         level=row.label,
         pairs=row.change.first_n,
@@ -178,7 +178,7 @@ def _describe_cost(row: ComparisonRow) -> RecordingCost:
         verdict = CostVerdict.COSTS if ratio.high < 1 else CostVerdict.NOT_SHOWN
     return RecordingCost(
         rate=row.metric.name,
-        unit=row.metric.unit,
+        unit=row.metric.base_unit,
         level=row.label,
         pairs=row.change.first_n,
         off_median=row.before_median,

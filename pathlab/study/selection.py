@@ -144,6 +144,12 @@ class Sample:
         return self._subtract(DRTT_COLUMNS)
 
     @property
+    def idle_rtt_ns(self) -> float:
+        """Median over trials of the mean RTT without load; 0 where none was measured."""
+        idle = self.get("unloaded_rtt_mean_ns")
+        return 0.0 if np.isnan(idle).all() else float(np.nanmedian(idle))
+
+    @property
     def loaded_median_ns(self) -> Floats:
         """Median loaded RTT; where too many probes were late, what it is above."""
         known = self.get("loaded_rtt_median_ns")
@@ -173,6 +179,12 @@ class Sample:
         sent, received = self.get(f"{probes}_sent"), self._count_not_lost(probes)
         known = (sent > 0) & (received >= 0) & (received <= sent)
         return np.where(known, 1 - received / np.where(known, sent, 1), np.nan)
+
+    def measure_retransmitted(self) -> Floats:
+        """Bytes retransmitted of all bytes sent, retransmissions included, over the whole trial."""
+        again = self.get("retransmitted_bytes")
+        every = self.get("sent_total_bytes") + again
+        return np.where((every > 0) & (again >= 0), again / np.where(every > 0, every, 1), np.nan)
 
     def measure_datagram_loss(self) -> Floats:
         """Loss of UDP's datagrams in each trial; NaN where it was not measured."""

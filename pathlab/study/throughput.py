@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -26,19 +26,12 @@ from pathlab.analysis.verdicts.pairs import (
     match_pairs,
 )
 from pathlab.study.answer import Answer, StudyOptions, make_answer, make_cell_answer
+from pathlab.study.measures import list_measures
 from pathlab.study.selection import BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
 AUTOTUNED = "autotuned"
 Cell = tuple[int, int]  # streams, window requested in bytes
-#: What carrying the bytes costs, each with its figure per trial.
-COSTS: Mapping[str, Callable[[Sample], Floats]] = {
-    "drtt_ns": lambda sample: sample.rise_ns,
-    "loaded_loss_ratio": lambda sample: sample.measure_loss(),
-    "loaded_variability_ratio": lambda sample: sample.measure_variability(),
-    "cpu_s_per_gb": lambda sample: sample.cpu_s_per_gb,
-    "fairness_jain": lambda sample: sample.get("fairness_jain"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +68,9 @@ def compare_streams_and_windows(
         pairs = _find_equal_products(sample)
         if not pairs:
             continue
-        spread = {name: _by_cycle(sample, take(sample)) for name, take in COSTS.items()}
+        spread = {
+            cost.key: _by_cycle(sample, cost.read_combination(sample)) for cost in list_measures("pairs")
+        }
         rates = _by_cycle(sample, sample.rates_bits_per_s)
         tests = sample.drawn_tests(len(pairs))
         compared = [compare_pairs(rates[many], rates[large], drawn_tests=tests) for many, large in pairs]

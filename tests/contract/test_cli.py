@@ -20,9 +20,9 @@ from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, list_campaig
 from pathlab.errors import HostError, Stage
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.run import CampaignSource
-from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import KEYS
+from pathlab.study.measures import MEASURES
 from tests.builders.results import make_quickstart, write_results
 from tests.command_line import call
 from tests.require import require_engine
@@ -161,7 +161,7 @@ def test_columns_that_are_completed_are_those_of_the_explorer(tmp_path: Path) ->
     assert known <= {*list_column_names([str(folder)])}
     assert {*VIEW_KEYS} <= {*KEYS}
     assert list_campaign_names() == list(list_shipped())
-    assert {*EXPLORED_COLUMNS} - known <= {one.name for one in (*DERIVED, WINDOW_BDP)}
+    assert {*EXPLORED_COLUMNS} - known <= {measure.key for measure in MEASURES if measure.is_derived}
 
 
 @pytest.mark.parametrize("place", ["nowhere", "broken"])

@@ -6,7 +6,8 @@ import click
 
 from pathlab.cli.commands.checks import check_comparison, check_stored
 from pathlab.cli.commands.declaration import PATH, argument, declare, flag, json_flag, option
-from pathlab.cli.commands.names import MARGIN_RATIO, METRICS, UNDECIDED, WORSE
+from pathlab.cli.commands.names import MARGIN_RATIO, UNDECIDED, WORSE
+from pathlab.study.measures import METRICS
 
 command = declare(
     "compare",
@@ -17,7 +18,7 @@ command = declare(
         "--metric",
         "metrics",
         multiple=True,
-        type=click.Choice(METRICS),
+        type=click.Choice(list(METRICS)),
         metavar="NAME",
         help=f"What to compare: {', '.join(METRICS)}; may be repeated. Default: throughput and loaded-rtt; "
         "of UDP flows packets and udp-loss; of messages round-trip-p99, cpu-message and, where no rate was "

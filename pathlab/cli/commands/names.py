@@ -9,11 +9,8 @@ import ast
 import pkgutil
 from pathlib import Path
 
-#: ``pathlab.study.comparison.metrics.METRICS``
-METRICS = (
-    *("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "packets", "udp-loss", "lossless-rate"),
-    *("messages", "round-trip-median", "round-trip-p99", "cpu-message"),
-)
+from pathlab.study.measures import MEASURES
+
 #: ``pathlab.study.comparison.rows.ComparisonRules``
 MARGIN_RATIO = 0.05
 #: ``pathlab.study.comparison.rows.ChangeVerdict``
@@ -55,9 +52,7 @@ VIEW_KEYS, WHERE = ("x", "y", "colour", "facet"), "where."
 #: Columns of ``pathlab.study.exploration`` that no trial stores, and no plan has as a factor.
 EXPLORED_COLUMNS = (
     *("results", "trial", "path", "window_bytes", "congestion", "medium", "kernel"),
-    *("drtt_ns", "drtt_median_ns", "loaded_loss_ratio", "unloaded_loss_ratio", "udp_loss_ratio"),
-    *("retransmitted_ratio", "window_bdp_ratio", "loaded_variability_ratio", "unloaded_variability_ratio"),
-    *("cpu_s_per_gb", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "cpu_ns_per_message"),
+    *(measure.key for measure in MEASURES if measure.is_derived),
 )
 
 

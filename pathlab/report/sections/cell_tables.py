@@ -18,6 +18,7 @@ from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION, RUN_FLAGS
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import CellFigures, describe_cell
+from pathlab.study.measures import list_measures
 from pathlab.study.registry import AnswerColumn
 from pathlab.units import NOT_MEASURED, format_window
 
@@ -92,8 +93,6 @@ def _find_interval(answer: Answer[CellFigures]) -> str:
 
 
 USED = "selection.used"
-ENGINE = "of the engine, median"
-BUSY = "busy share, softirq included, median"
 RATE_COLUMNS = _build_columns(
     ("n", USED, "usable trials"),
     ("Throughput", _format_rate, "median of the aggregate; of several levels each"),
@@ -115,12 +114,7 @@ GRANT_COLUMNS = _build_columns(
     ("granted", _list_granted, "sender/receiver where they differ"),
     ("effective", "window_effective_bytes.median", "median over trials"),
     ("in flight", "window_in_flight_max_bytes.most", "the most that one stream had unacknowledged"),
-    ("retransmits", "retransmitted_segments.median", "segments, median over trials"),
-    ("Jain", "fairness_jain.median", "fairness over streams, median"),
-    ("CPU-s/GB sender", "sender_cpu_s_per_gb.median", ENGINE),
-    ("CPU-s/GB receiver", "receiver_cpu_s_per_gb.median", ENGINE),
-    ("busiest core sender", "sender_busiest_core_ratio.median", BUSY),
-    ("busiest core receiver", "receiver_busiest_core_ratio.median", BUSY),
+    *((one.heading, one.cell_path, one.note) for one in list_measures("costs")),
     ("flags", _list_flags, "flags of the trials"),
 )
 UDP_COLUMNS = _build_columns(

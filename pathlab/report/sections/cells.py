@@ -39,6 +39,7 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
+from pathlab.study.measures import list_measures
 from pathlab.study.registry import ANALYSES
 from pathlab.study.throughput import StreamsVsWindows, find_largest_difference
 from pathlab.units import NOT_MEASURED, format_ratio
@@ -128,26 +129,18 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     )
 
 
-COSTS = {
-    "drtt_ns": "dRTT",
-    "loaded_loss_ratio": "loss",
-    "loaded_variability_ratio": "RV",
-    "cpu_s_per_gb": "CPU-s/GB",
-    "fairness_jain": "Jain",
-}
-
-
 def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
+    measures = list_measures("pairs")
     rows: list[Row] = []
     for at, answer in enumerate(answers, 1):
         costs = {cost.name: cost for cost in answer.result.costs}
-        cells = [_format_cost(costs[name]) for name in COSTS]
+        cells = [_format_cost(costs[measure.key]) for measure in measures]
         rows.append((str(at), format_cells(answer.result.name), *cells))
     yield build_table(
         f"streams-windows-costs-{condition.number}",
         f"Costs of more streams and of larger windows: {condition.name}",
-        ("pair", "streams : windows", *COSTS.values()),
+        ("pair", "streams : windows", *(measure.heading for measure in measures)),
         rows,
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
         "and its 95 % CI, above 0 where more streams have more of it.",

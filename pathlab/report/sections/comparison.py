@@ -26,7 +26,6 @@ from pathlab.report.sections.comparison_table import find_trials, group_rows, li
 from pathlab.report.sections.comparison_text import list_notes
 from pathlab.report.sections.comparison_times import warn_of_times
 from pathlab.report.tables import build_table
-from pathlab.study.comparison.metrics import ComparedMetric
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
     ComparisonRow,
@@ -35,6 +34,7 @@ from pathlab.study.comparison.rows import (
     find_least_bound,
     find_least_margin_ratio,
 )
+from pathlab.study.measures import Measure
 from pathlab.units import format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
@@ -181,13 +181,13 @@ def _find_margin(rows: Sequence[ComparisonRow]) -> tuple[float | None, float | N
     return (None, None) if bound is None else (_scale(-bound, metric), _scale(bound, metric))
 
 
-def _find_unit(metric: ComparedMetric) -> DisplayUnit:
+def _find_unit(metric: Measure) -> DisplayUnit:
     """The unit in which a change is drawn."""
     unit = resolve_unit("ratio" if metric.bound is None else metric.unit)
     return unit.shown if metric.bound is None else unit.difference or unit.shown
 
 
-def _scale(value: float | None, metric: ComparedMetric) -> float:
+def _scale(value: float | None, metric: Measure) -> float:
     """A ratio as a change, or a difference, in its drawn unit; NaN for None."""
     if value is None:
         return np.nan

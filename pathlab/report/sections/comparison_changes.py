@@ -9,7 +9,6 @@ from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.phrases import FORMATS, format_count, format_figure, format_reason
 from pathlab.report.sections.comparison_names import CellNames, format_compared_cell, name_cells
 from pathlab.report.text import PROVISIONAL
-from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.rows import (
     TOO_FEW_TRIALS,
     ChangeVerdict,
@@ -17,6 +16,7 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     span_intervals,
 )
+from pathlab.study.measures import LOSS_SHARE_RATIO, Measure
 from pathlab.units import NOT_MEASURED, format_beside, format_ratio
 
 #: What a difference of shares is given in.
@@ -45,14 +45,14 @@ def format_change(row: ComparisonRow) -> tuple[str, str]:
     return estimate, _join_ends(format_difference(low, row.metric), format_difference(high, row.metric))
 
 
-def format_difference(value: float, metric: ComparedMetric) -> str:
+def format_difference(value: float, metric: Measure) -> str:
     """A difference with sign and unit; a difference of shares in percentage points."""
     if metric.unit == "ratio":
         return f"{_format_signed(f'{100 * value:.3g}')} {POINTS}"
     return _format_signed(format_metric(value, metric))
 
 
-def format_metric(value: float | None, metric: ComparedMetric) -> str:
+def format_metric(value: float | None, metric: Measure) -> str:
     """A metric's value in its unit."""
     known = FORMATS.get(metric.unit)
     text = known(value) if known else format_figure(value) + ("" if value is None else f" {metric.unit}")
@@ -102,7 +102,7 @@ def format_margins(rows: Sequence[ComparisonRow], margin_ratio: float) -> str:
     return " or ".join(texts)
 
 
-def format_margin(metric: ComparedMetric, margin_ratio: float) -> str:
+def format_margin(metric: Measure, margin_ratio: float) -> str:
     """The margin of equivalence of a metric: ``±5 %``."""
     if metric.bound is None:
         return f"±{format_ratio(margin_ratio)}"
@@ -111,14 +111,14 @@ def format_margin(metric: ComparedMetric, margin_ratio: float) -> str:
     return f"±{format_ratio(margin_ratio)} of the idle RTT"
 
 
-def format_noise(noise: float, metric: ComparedMetric) -> str:
+def format_noise(noise: float, metric: Measure) -> str:
     """A noise floor: ``±3.03 %``, or a difference in the metric's unit."""
     if metric.bound is None:
         return f"±{format_ratio(noise - 1)}"
     return f"±{format_difference(noise, metric).removeprefix('+')}"
 
 
-def capitalise_title(metric: ComparedMetric) -> str:
+def capitalise_title(metric: Measure) -> str:
     """A metric's title with a capital, unless it is a symbol such as dRTT."""
     title = metric.title
     return title if title[1:2].isupper() else title[0].upper() + title[1:]

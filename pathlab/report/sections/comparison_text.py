@@ -60,7 +60,7 @@ def _describe_row(row: ComparisonRow) -> dict[str, Any]:
         **row.cell.describe(),
         "results": row.label,
         "metric": row.metric.name,
-        "unit": row.metric.unit,
+        "unit": row.metric.base_unit,
         "before_n": row.change.first_n,
         "after_n": row.change.second_n,
         "before_median": row.before_median,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.quantities import DisplayUnit, resolve_unit
 from pathlab.report.phrases import FORMATS, format_figure
+from pathlab.study.measures import MEASURES_BY_KEY
 from pathlab.study.selection import Sample
 
 Take = Callable[[Sample], Floats]
@@ -51,32 +51,20 @@ def reaches_zero(values: Floats) -> bool:
     return bool(known.size) and bool(2 * known.min() < known.max())
 
 
-THROUGHPUT = Quantity(
-    label="Throughput", unit="bit/s", take=lambda sample: sample.rates_bits_per_s, logarithmic=True
-)
-RISE_MEAN = Quantity(label="Added delay (dRTT)", short="dRTT", unit="ns", take=lambda sample: sample.rise_ns)
-RISE_MEDIAN = Quantity(
-    label="Added delay (dRTT of medians)",
-    short="dRTT",
-    unit="ns",
-    take=lambda sample: sample.rise_median_ns,
-)
-
-
-def _of_probes(name: str, unit: str, take: Callable[[Sample, str], Floats]) -> tuple[Quantity, Quantity]:
-    """A figure of the loaded and of the unloaded probes."""
-    loaded, unloaded = (
-        Quantity(label=f"{name}, {probes}", short=name, unit=unit, take=partial(_take_probes, take, probes))
-        for probes in ("loaded", "unloaded")
+def _measure(key: str) -> Quantity:
+    """The quantity of a measure."""
+    measure = MEASURES_BY_KEY[key]
+    return Quantity(
+        label=measure.label,
+        take=measure.read,
+        unit=measure.unit,
+        logarithmic=measure.unit == "bit/s",
+        short=measure.short,
     )
-    return loaded, unloaded
 
 
-def _take_probes(take: Callable[[Sample, str], Floats], probes: str, sample: Sample) -> Floats:
-    return take(sample, probes)
-
-
-IQR_LOADED, IQR_UNLOADED = _of_probes("IQR", "ns", lambda sample, probes: sample.get(f"{probes}_rtt_iqr_ns"))
-RV_LOADED, RV_UNLOADED = _of_probes("RV", "ratio", Sample.measure_variability)
-LOSS_LOADED, LOSS_UNLOADED = _of_probes("Loss", "ratio", Sample.measure_loss)
-FAIRNESS = Quantity(label="Jain's index", take=lambda sample: sample.fairness_ratio)
+THROUGHPUT, FAIRNESS = _measure("throughput_bits_per_s"), _measure("fairness_jain")
+RISE_MEAN, RISE_MEDIAN = _measure("drtt_ns"), _measure("drtt_median_ns")
+IQR_LOADED, IQR_UNLOADED = _measure("loaded_rtt_iqr_ns"), _measure("unloaded_rtt_iqr_ns")
+RV_LOADED, RV_UNLOADED = _measure("loaded_variability_ratio"), _measure("unloaded_variability_ratio")
+LOSS_LOADED, LOSS_UNLOADED = _measure("loaded_loss_ratio"), _measure("unloaded_loss_ratio")

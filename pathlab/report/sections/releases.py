@@ -34,8 +34,8 @@ from pathlab.report.summary import AnswerText
 from pathlab.report.tables import build_table
 from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import AGAIN, BUILD, THIS, LevelComparison
-from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
+from pathlab.study.measures import METRICS
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Builds in words, by level.

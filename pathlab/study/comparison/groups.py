@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN, read_found_rates
+from pathlab.study.lossless_rate import read_found_rates
+from pathlab.study.measures import LOSSLESS_COLUMN
 from pathlab.study.rate_searches import drop_rate, is_searching
 from pathlab.study.selection import (
     COMPARISON_FLAGS,

@@ -16,13 +16,7 @@ from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import format_level
 from pathlab.study.comparison.groups import COMPARED, STREAMS, WINDOW, ComparedCell, list_trial_levels
-from pathlab.study.comparison.metrics import (
-    METRICS,
-    ChosenMetrics,
-    ComparedMetric,
-    choose_floor,
-    choose_metrics,
-)
+from pathlab.study.comparison.metrics import ChosenMetrics, choose_floor, choose_metrics, read_compared
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
     ComparisonRow,
@@ -30,6 +24,7 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     decide_rows,
 )
+from pathlab.study.measures import METRICS, Measure
 from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
 from pathlab.study.trials import Condition, TrialTable
 
@@ -259,13 +254,13 @@ def _rank(named: tuple[str, Any]) -> tuple[bool, float, str]:
     return not number, float(level) if number else 0.0, text
 
 
-def _by_cycle(sample: Sample, metric: ComparedMetric, mask: np.ndarray) -> Floats:
+def _by_cycle(sample: Sample, metric: Measure, mask: np.ndarray) -> Floats:
     """One value for each cycle of the sample, NaN where these trials have none, the mean of several."""
-    found = sample.average_cycles(np.where(mask, metric.read(sample), np.nan))
+    found = sample.average_cycles(np.where(mask, read_compared(metric, sample), np.nan))
     return np.array([found.get(int(cycle), np.nan) for cycle in np.unique(sample.cycles)])
 
 
-def _build_row(cell: ComparedCell, metric: ComparedMetric, side: tuple[str, Floats, Floats]) -> ComparisonRow:
+def _build_row(cell: ComparedCell, metric: Measure, side: tuple[str, Floats, Floats]) -> ComparisonRow:
     """A row without a verdict, from the values of the baseline and of one other level by cycle.
 
     A side that no trial measured, or in which all missed their rate, leaves no pair: not measured.

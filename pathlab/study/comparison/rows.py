@@ -35,15 +35,9 @@ from pathlab.study.comparison.groups import (
     group_combinations,
     share_settings,
 )
-from pathlab.study.comparison.metrics import (
-    METRICS,
-    ChosenMetrics,
-    ComparedMetric,
-    choose_metrics,
-    find_noise,
-)
+from pathlab.study.comparison.metrics import ChosenMetrics, choose_metrics, find_noise, read_known
 from pathlab.study.comparison.mismatch import check_ignored, check_shared, check_usable, find_settings
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.measures import LOSSLESS_COLUMN, METRICS, Measure
 from pathlab.study.selection import ExclusionCount, Sample
 from pathlab.study.trials import StudySource
 
@@ -93,11 +87,11 @@ class ComparisonRow:
     ``change`` is that of the logarithms, whose ``ratio`` is shown; of a metric that may be 0 it is that of
     the values, with ``bound``, the difference that does not matter (None: not known). ``noise`` is what no
     change at all shows: a factor or a difference; ``None``: not known. ``margin_ratio`` is the share that
-    does not matter; ``least_margin``: it is that of ``ComparedMetric.least_margin``, not that of the rules.
+    does not matter; ``least_margin``: it is that of ``Measure.least_margin``, not that of the rules.
     """
 
     cell: ComparedCell
-    metric: ComparedMetric
+    metric: Measure
     label: str  # of the results that are compared with the first
     before_median: float | None
     after_median: float | None
@@ -300,12 +294,12 @@ def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -
 
 def _compare(
     cell: ComparedCell,
-    metric: ComparedMetric,
+    metric: Measure,
     sides: tuple[Sample, Sample],
     rules: ComparisonRules,
 ) -> ComparisonRow | None:
     """The row before correction, or None where neither side measured the metric."""
-    before, after = (metric.read_known(side) for side in sides)
+    before, after = (read_known(metric, side) for side in sides)
     if not before.size and not after.size:
         return None
     bound, margin_ratio = None, rules.margin_ratio

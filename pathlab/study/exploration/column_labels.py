@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pathlab.campaign.factors import FACTORS, name_levels
 from pathlab.quantities import DisplayUnit, drop_unit, resolve_unit
+from pathlab.study.measures import MEASURES
 
 #: What a level that is missing means, where no factor has a word for it.
 NOT_MEASURED, NOT_SET = "not measured", "not set"
@@ -38,47 +39,7 @@ LABELS: Mapping[str, str] = {
     "source_address": "Source address",
     "destination_address": "Destination address",
     "failover_member": "Failed member link",
-    "throughput_bits_per_s": "Throughput",
-    "throughput_reverse_bits_per_s": "Throughput, reverse direction",
-    "lossless_rate_bits_per_s": "Highest UDP rate within the loss limit",
-    "drtt_ns": "Added delay (dRTT)",
-    "drtt_median_ns": "Added delay (dRTT of medians)",
-    "loaded_loss_ratio": "Loss, loaded",
-    "unloaded_loss_ratio": "Loss, unloaded",
-    "loaded_variability_ratio": "RV, loaded",
-    "unloaded_variability_ratio": "RV, unloaded",
-    "retransmitted_ratio": "Retransmitted share",
-    "window_bdp_ratio": "Windows in use / BDP",
-    "cpu_s_per_gb": "CPU, both ends",
-    "sender_cpu_s_per_gb": "CPU, sender",
-    "receiver_cpu_s_per_gb": "CPU, receiver",
-    "cpu_ns_per_message": "CPU per message, both ends",
-    "udp_loss_ratio": "Loss of datagrams",
-    "messages_missing_ratio": "Missing messages",
-    "fairness_jain": "Jain's index",
-    "mss_bytes": "Data in one segment (MSS)",
-    "messages_per_s": "Messages",
-    "offered_messages_per_s": "Messages offered",
-    "round_trips": "Round trips",
-    "window_effective_bytes": "Effective window per stream",
-    "window_in_flight_max_bytes": "Largest amount in flight per stream",
-    "window_granted_sender_bytes": "Window granted, sender",
-    "window_granted_receiver_bytes": "Window granted, receiver",
-    "sender_busiest_core_ratio": "Busiest core, sender",
-    "receiver_busiest_core_ratio": "Busiest core, receiver",
-    "udp_jitter_ns": "Jitter of datagrams",
-    **{
-        f"{probes}_rtt_{figure}_ns": f"RTT, {name}, {probes}"
-        for probes in ("loaded", "unloaded")
-        for figure, name in (("min", "minimum"), ("mean", "mean"), ("median", "median"), ("iqr", "IQR"))
-    },
-    **{
-        f"round_trip_{figure}_ns": f"Round trip of messages, {name}"
-        for figure, name in (
-            *(("min", "minimum"), ("mean", "mean"), ("median", "median"), ("max", "maximum")),
-            *((f"p{one}", f"p{one.replace('_', '.')}") for one in ("90", "99", "99_9", "99_99", "99_999")),
-        )
-    },
+    **{measure.key: measure.label for measure in MEASURES},
 }
 _CAPITALS = {"ns": "ns", **{word: word.upper() for word in ("rtt", "tcp", "udp", "cpu", "mss", "dsack")}}
 #: Beginnings of names whose figures are far from the unit of the others of their kind.

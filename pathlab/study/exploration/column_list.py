@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,26 +20,9 @@ from pathlab.study.exploration.columns import (
     list_stored_conditions,
     list_stored_measures,
 )
-from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
 from pathlab.study.exploration.source_piece import PlannedSettings, SourcePiece, format_setting_level
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.measures import MEASURES, Use, list_measures
 
-#: Measures that lists begin with.
-MAIN_MEASURES = (
-    *("throughput_bits_per_s", LOSSLESS_COLUMN, "messages_per_s", "round_trip_median_ns"),
-    *("round_trip_p99_ns", "udp_received_packets_per_s", "udp_loss_ratio", "drtt_ns", "drtt_median_ns"),
-    *("loaded_rtt_median_ns", "unloaded_rtt_median_ns", "loaded_loss_ratio", "unloaded_loss_ratio"),
-    *("retransmitted_ratio", "retransmitted_segments", "window_bdp_ratio", "fairness_jain"),
-    *("cpu_s_per_gb", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "cpu_ns_per_message"),
-)
-#: Measures that are listed while a plan is not done, so that a view does not wait for its first trial.
-_OF_FLOWS = (
-    *("throughput_bits_per_s", "drtt_ns", "loaded_rtt_median_ns", "unloaded_rtt_median_ns"),
-    *("loaded_loss_ratio", "retransmitted_ratio", "fairness_jain", "cpu_s_per_gb"),
-    *("sender_busiest_core_ratio", "receiver_busiest_core_ratio"),
-)
-_OF_DATAGRAMS = ("throughput_bits_per_s", "udp_received_packets_per_s", "udp_loss_ratio")
-_OF_MESSAGES = ("messages_per_s", "round_trip_median_ns", "round_trip_p99_ns")
 _TIMES = ("started_utc",)
 _CODE_NAMES = ("results", "flags")
 
@@ -100,26 +83,22 @@ class _Lister:
                 yield describe_column(name, "condition", kind, levels=len(levels))
 
     def list_measures(self) -> Iterator[ExploredColumn]:
-        derived = [one.name for one in (*DERIVED, WINDOW_BDP)]
+        main = [one.key for one in list_measures("main")]
+        derived = [one.key for one in MEASURES if one.is_derived]
         expected = self._expect_measures()
-        for name in dict.fromkeys((*MAIN_MEASURES, *list_stored_measures(), *derived)):
+        for name in dict.fromkeys((*main, *list_stored_measures(), *derived)):
             extents = [extent for piece in self.pieces if (extent := piece.find_extent(name)) is not None]
             if (extents or name in expected) and name not in self.factors:
                 suggested = _suggests_log([end for extent in extents for end in extent])
                 yield describe_column(name, "measured", "number", log_suggested=suggested)
 
     def _expect_measures(self) -> set[str]:
-        """Those of a plan whose trials are not all there."""
+        """Those of a plan whose trials are not all there, so that a view does not wait for its first one."""
         expected: set[str] = set()
         stored = sum(piece.size for piece in self.pieces)
         for one in self.settings if sum(len(one.places) for one in self.settings) > stored else ():
             for settings in one.distinct:
-                if settings.get("message_bytes") is not None:
-                    expected.update(_OF_MESSAGES)
-                elif settings.get("transport") == "udp":
-                    expected.update(_OF_DATAGRAMS)
-                else:
-                    expected.update(_OF_FLOWS)
+                expected.update(measure.key for measure in list_measures(_find_use(settings)))
         return expected
 
     def _find_kind(self, name: str) -> Kind:
@@ -156,3 +135,10 @@ class _Lister:
 
 def _suggests_log(values: Sequence[float]) -> bool:
     return bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)
+
+
+def _find_use(settings: Mapping[str, Any]) -> Use:
+    """What a row of a plan carries."""
+    if settings.get("message_bytes") is not None:
+        return "messages"
+    return "datagrams" if settings.get("transport") == "udp" else "flows"

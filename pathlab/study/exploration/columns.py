@@ -16,7 +16,7 @@ from pathlab.study.exploration.column_labels import (
     find_label,
     find_shown_unit,
 )
-from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
+from pathlab.study.measures import MEASURES_BY_KEY
 
 Role = Literal["identity", "factor", "condition", "measured"]
 Kind = Literal["number", "category", "flags", "time"]
@@ -51,9 +51,7 @@ MEANINGS: Mapping[str, str] = {
     "medium": "a lab, a real path, or another program's results",
     "kernel": "release of the hosts' kernel, of both ends where they differ",
     "cpu_model": "CPU of the hosts, of both ends where they differ",
-    "lossless_rate_bits_per_s": "highest UDP rate with little loss that the search of this cycle found",
 }
-_DERIVED = {one.name: one for one in (*DERIVED, WINDOW_BDP)}
 #: Numeric columns of a trial that were chosen rather than measured.
 _CHOSEN = ("attempt", "interval_ns", "warmup_ns", "duration_ns", "datagram_bytes")
 #: Columns of a trial that are shown under another name, or belong to the details of one trial.
@@ -166,9 +164,10 @@ def describe_column(
 
 def find_scale(name: str) -> DisplayUnit:
     """The unit in which a column of numbers is shown, and how much of its stored unit that is."""
+    measure = MEASURES_BY_KEY.get(name)
+    if measure is not None and measure.is_derived:
+        return find_shown_unit(name, measure.unit)
     stored = column_types(TrialRecord).get(name)
-    if name in _DERIVED:
-        return find_shown_unit(name, _DERIVED[name].unit)
     return find_shown_unit(name, stored.unit if stored is not None else name_unit(name))
 
 
@@ -177,7 +176,7 @@ def _find_meaning(name: str, role: Role) -> str:
         return MEANINGS[name]
     if role == "factor" and name in FACTORS:
         return FACTORS[name].description.replace("`", "")
-    if name in _DERIVED:
-        return _DERIVED[name].meaning
+    if name in MEASURES_BY_KEY and MEASURES_BY_KEY[name].meaning:
+        return MEASURES_BY_KEY[name].meaning
     stored = column_types(TrialRecord).get(name)
     return "" if stored is None else stored.meaning

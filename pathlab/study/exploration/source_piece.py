@@ -22,9 +22,9 @@ from pathlab.study.exploration.columns import (
     list_stored_conditions,
     list_stored_measures,
 )
-from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP, measure_window_shares
 from pathlab.study.exploration.number_text import format_exact_number
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN, read_found_rates
+from pathlab.study.lossless_rate import read_found_rates
+from pathlab.study.measures import LOSSLESS_COLUMN, MEASURES
 from pathlab.study.rate_searches import is_searching
 from pathlab.study.selection import SURVEY_RULES, Sample, collect_sample, find_reasons
 from pathlab.study.trials import TrialTable
@@ -285,10 +285,12 @@ class _PieceBuilder:
             if name not in self.numbers and name in self.table.frame:
                 self.numbers[name] = self._read_numbers(name)
         sample = self._collect()
-        for one in DERIVED:
-            self.numbers[one.name] = keep_finite(one.read(sample))
         campaign = study.study_source.campaign
-        self.numbers[WINDOW_BDP.name] = keep_finite(measure_window_shares(sample, campaign.environment))
+        for measure in MEASURES:
+            if measure.of_lab is not None:
+                self.numbers[measure.key] = keep_finite(measure.of_lab(sample, campaign.environment))
+            elif measure.of_trial is not None:
+                self.numbers[measure.key] = keep_finite(measure.of_trial(sample))
         if is_searching(campaign.model):
             rates = read_found_rates(self.table, study.study_plan(), campaign.model)
             self.numbers[LOSSLESS_COLUMN] = rates[self.places]

@@ -5,7 +5,7 @@ The same functions give them, on the trials that the view's filters leave.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,36 +16,19 @@ from pathlab.campaign.factors import FACTORS
 from pathlab.errors import UsageError
 from pathlab.study.comparison.groups import list_trial_levels
 from pathlab.study.comparison.levels import compare_levels_of
-from pathlab.study.comparison.metrics import METRICS, ChosenMetrics
+from pathlab.study.comparison.metrics import ChosenMetrics
 from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
 from pathlab.study.exploration.explored_results import RESULTS, ExploredResults
 from pathlab.study.exploration.filtering import select_rows
 from pathlab.study.exploration.trial_source import TrialSource
 from pathlab.study.exploration.view import View
 from pathlab.study.exploration.view_text import show_level
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.measures import METRICS
 from pathlab.study.selection import collect_sample
 from pathlab.study.trials import StudySource, TrialTable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Columns of trials and the metrics of `pathlab compare` that read them.
-METRICS_OF_COLUMNS: Mapping[str, str] = {
-    "throughput_bits_per_s": "throughput",
-    "loaded_rtt_median_ns": "loaded-rtt",
-    "unloaded_rtt_median_ns": "idle-rtt",
-    "cpu_s_per_gb": "cpu",
-    "drtt_ns": "drtt",
-    "loaded_loss_ratio": "loss",
-    "udp_received_packets_per_s": "packets",
-    "udp_loss_ratio": "udp-loss",
-    LOSSLESS_COLUMN: "lossless-rate",
-    "messages_per_s": "messages",
-    "round_trip_median_ns": "round-trip-median",
-    "round_trip_p99_ns": "round-trip-p99",
-    "cpu_ns_per_message": "cpu-message",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +61,11 @@ def compare_view(results: ExploredResults, view: View) -> ViewComparison:
     factor, baseline = view.colour, view.baseline
     if factor is None or baseline is None:
         raise UsageError("a comparison needs a baseline", hint="choose a colour and one of its levels")
-    metrics = {column: METRICS_OF_COLUMNS[column] for column in view.y if column in METRICS_OF_COLUMNS}
+    names_by_column = {measure.key: name for name, measure in METRICS.items()}
+    metrics = {column: names_by_column[column] for column in view.y if column in names_by_column}
     if not metrics:
         labels = ", ".join(results.column(column).label for column in view.y)
-        known = ", ".join(METRICS[name].title for name in METRICS_OF_COLUMNS.values())
+        known = ", ".join(measure.title for measure in METRICS.values())
         raise UsageError(f"no verdict for {labels}", hint=f"compared are: {known}")
     rows = select_rows(results, view)
     names = tuple(dict.fromkeys(metrics.values()))

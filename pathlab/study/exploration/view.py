@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pathlab.study.exploration.columns import HOSTS
 from pathlab.study.exploration.explored_results import RESULTS, ExploredResults
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.measures import list_measures
 
 #: Figures of each point, besides percentiles (``p1`` to ``p99``), and what is drawn instead of points.
 STATISTICS = ("median", "mean", "min", "max", "iqr", "cdf", "ccdf", "histogram", "course")
@@ -26,10 +26,7 @@ FACETS_MOST = 12
 #: Curves of more measures than these are not read.
 MEASURES_MOST = 4
 #: What y is, the first that some trial has a value of.
-MAIN_MEASURES = (
-    *("throughput_bits_per_s", LOSSLESS_COLUMN, "messages_per_s", ROUND_TRIP),
-    *("udp_received_packets_per_s", "loaded_rtt_median_ns", "unloaded_rtt_median_ns"),
-)
+MAIN_MEASURES = tuple(measure.key for measure in list_measures("opening"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +136,7 @@ def _list_others(results: ExploredResults, x: str | None) -> list[str]:
 def _choose_y(results: ExploredResults) -> str:
     """Throughput, of messages alone their round trip, else the first that there is."""
     measures = [one.name for one in results.columns if one.role == "measured"]
-    main: tuple[str, ...] = MAIN_MEASURES
+    main = MAIN_MEASURES
     if len(results.sources) == 1 and MESSAGE_SIZE in results:
         main = (ROUND_TRIP, *MAIN_MEASURES)
     return next((name for name in (*main, *measures) if name in measures), "trial")

@@ -6,17 +6,12 @@ import pytest
 
 from pathlab.report.explorer.verdict_document import read_verdicts, write_verdicts
 from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.store.records import TrialRecord
-from pathlab.store.schema import column_types
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.levels import compare_levels_of
-from pathlab.study.comparison.metrics import METRICS, ChosenMetrics
+from pathlab.study.comparison.metrics import ChosenMetrics
 from pathlab.study.comparison.rows import ComparisonRules, compare_results
-from pathlab.study.exploration.derived import DERIVED
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.exploration.verdicts import METRICS_OF_COLUMNS
 from pathlab.study.exploration.view_text import parse_view
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from tests.builders.explored import make_explored
 from tests.builders.levels import measure_levels
 from tests.builders.printed import print_text
@@ -90,9 +85,3 @@ def test_another_factor_has_the_verdicts_of_its_analysis() -> None:
     (table,) = found["tables"]
     (row,) = [one for one in compared.found.rows if one.metric.name == "throughput"]
     assert table["verdicts"] == [str(row.verdict)] == ["worse"]
-
-
-def test_every_column_with_a_metric_is_one_that_trials_can_have() -> None:
-    known = {*column_types(TrialRecord), *(one.name for one in DERIVED), LOSSLESS_COLUMN}
-    assert METRICS_OF_COLUMNS.keys() <= known
-    assert set(METRICS_OF_COLUMNS.values()) == set(METRICS)

@@ -17,8 +17,8 @@ from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.comparison_changes import list_summaries
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
-from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, ResultsComparison, compare_results
+from pathlab.study.measures import METRICS
 from tests.builders.comparisons import make_base
 from tests.builders.results import SyntheticResults, make_quickstart
 

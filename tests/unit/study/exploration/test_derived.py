@@ -13,7 +13,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.measures import LOSSLESS_COLUMN
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
 from tests.builders.searches import SEARCH, count_link, write_search_results
