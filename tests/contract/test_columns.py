@@ -7,15 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.campaign.factors import FACTORS
 from pathlab.errors import Stage
 from pathlab.store.column_page import render_column_page
 from pathlab.store.flags import Flag, Status
-from pathlab.store.records import TrialRecord
 from pathlab.store.schema import METADATA, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, find_series_kind
-from pathlab.study.exploration.derived import DERIVED
-from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "COLUMNS.md"
@@ -71,19 +67,6 @@ def test_stages_are_members_and_never_texts() -> None:
     assert len(trees) > 30
     assert [(path, text) for path, tree in trees.items() for text in list_stage_texts(tree)] == []
     assert [Stage.parse(text) for text in ("lab", "warp", None)] == [Stage.LAB, Stage.AGENT, Stage.AGENT]
-
-
-def test_every_column_in_a_script_exists() -> None:
-    """Texts of scripts that end with a unit are columns of trials, stored or derived."""
-    known = {*column_types(TrialRecord), *FACTORS, *(column.name for column in DERIVED), LOSSLESS_COLUMN}
-    found = [
-        (path.name, name)
-        for path in (ROOT / "pathlab").rglob("*.js")
-        if ".min." not in path.name
-        for name in re.findall(r'"(\w+_(?:per_s|ns|bytes|packets|ratio))"', path.read_text(encoding="utf-8"))
-    ]
-    assert len(found) > 5
-    assert [(path, name) for path, name in found if name not in known] == []
 
 
 def test_members_are_their_texts() -> None:

@@ -34,7 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIGHT = {"click", "pathlab"}
 #: Modules of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
 LIGHT_MODULES = {
-    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping", "pathlab.files"),
+    *("pathlab", "pathlab._version", "pathlab.described_text", "pathlab.errors", "pathlab.escaping"),
+    "pathlab.files",
     "pathlab.host_names",
     *("pathlab.store", "pathlab.store.location"),
     *("pathlab.quantities", "pathlab.units", "pathlab.study", "pathlab.study.measures"),
