@@ -21,6 +21,7 @@ from pathlab.runner.campaign.interruption import Interruption
 from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import Event, TrialStarted
+from pathlab.runner.trial import stored_trial
 from pathlab.store.check import check_results
 from pathlab.store.records import CampaignRecord, TrialRecord
 from pathlab.store.results import Results
@@ -264,6 +265,18 @@ def test_each_form_fails_its_trial_alone(
         found[name] = expected if is_right else ended
     assert found == {name: expected for name, (_, expected) in TCP_FORMS.items()}
     read_everything(capsys)
+
+
+@pytest.mark.parametrize("error", [AttributeError, TypeError])
+def test_a_mistake_of_ours_is_no_failed_trial(
+    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_given: object) -> None:
+        raise error("ours")
+
+    monkeypatch.setattr(stored_trial, "build_record", build)
+    with pytest.raises(error, match="ours"):
+        run_trials(tmp_path / "bad", "tcp", [lambda _host: None])
 
 
 @pytest.mark.parametrize("traffic", TRAFFIC)
