@@ -16,7 +16,7 @@ def test_a_served_page_draws_its_view_and_follows_a_change(tmp_path: Path, conte
     with serving(folder) as server:
         page = context.new_page()
         explorer = ExplorerPage(page).open(server.listener.format_access_url(server.keys.token))
-        assert int(page.evaluate("pathlabExplorer.app.table.count")) == len(results.records)
+        assert int(page.evaluate("pathlabExplorer.app.app.table.count")) == len(results.records)
         assert page.locator("svg.main-svg").count() > 0
         before = explorer.address
         explorer.set_view(colour="streams")
