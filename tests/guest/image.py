@@ -62,7 +62,7 @@ def build_image(folder: Path) -> Path:
     package = root / "pathlab" / "pathlab"
     source = Path(pathlab.__file__).parent
     package.mkdir()
-    for name in ("__init__.py", "_version.py", "errors.py"):
+    for name in ("__init__.py", "_version.py", "described_text.py", "errors.py"):
         shutil.copy(source / name, package)
     shutil.copytree(source / "lab", package / "lab", ignore=shutil.ignore_patterns("__pycache__"))
     tasks = root / "pathlab" / "tests" / "guest"
