@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +72,13 @@ def find_modes(values: ArrayLike) -> Modes:
     Source: Hartigan and Hartigan, The Dip Test of Unimodality, Annals of Statistics 13, 1985; recursive
     splits: Kalogeratos and Likas, Dip-means, NIPS 2012.
     """
-    samples = as_samples(values)
+    return _find_modes(as_samples(values).tobytes())
+
+
+# A report asks for the levels of the same samples many times.
+@lru_cache(maxsize=1024)
+def _find_modes(sample_bytes: bytes) -> Modes:
+    samples = np.frombuffer(sample_bytes, dtype=np.float64)
     reason = refuse_few(samples.size, MINIMUM_SAMPLES)
     if samples.size and samples.min() <= 0:
         raise UsageError("levels are told apart by ratios", hint="pass samples above 0")
