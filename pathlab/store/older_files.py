@@ -49,6 +49,7 @@ def _refuse_unusable(
     """Raise StoreError: no table, no column that may not be empty, or a further one that has to be filled."""
     needed = [column.name for column in table.columns if column.name not in found and not column.nullable]
     further = [name for name, is_needed in found.items() if is_needed and name not in table.columns]
+    _refuse_other_case(table, found, database)
     if not found:
         fault = f"it has no table '{table.name}'"
     elif needed:
@@ -61,6 +62,19 @@ def _refuse_unusable(
         f"results file '{database}' was made by another version, PathLab {writer}: {fault}",
         hint=f"Use it with the PathLab that made it; this one ({VERSION}) can measure into another folder.",
     )
+
+
+def _refuse_other_case(table: sa.Table, found: Mapping[str, bool], database: Path) -> None:
+    """Raise StoreError for a column of ours in other letters: SQLite takes both names for the same column."""
+    columns = {column.name.lower(): column.name for column in table.columns}
+    for name in found:
+        expected = columns.get(name.lower(), name)
+        if name != expected:
+            raise StoreError(
+                f"results file '{database}' is damaged: table '{table.name}' has the column {name!r} "
+                f"instead of '{expected}'",
+                hint="Restore the file from a copy.",
+            )
 
 
 def _alter_tables(engine: sa.Engine, missing: Mapping[sa.Table, Sequence[sa.Column[Any]]]) -> None:

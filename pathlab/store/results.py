@@ -29,7 +29,7 @@ from pathlab.store.records import (
     PlanRecord,
     TrialRecord,
 )
-from pathlab.store.row_check import build_row, check_rows, name_damage, read_records
+from pathlab.store.row_check import build_row, check_rows, has_contradictions, name_damage, read_records
 from pathlab.store.rows import (
     check_stored_kind,
     encode_blobs,
@@ -281,6 +281,8 @@ class Results:
         try:
             with self.reading() as connection:
                 for batch in stream_columns(connection, TrialRecord, query, TRIAL.c.keys()):
+                    if has_contradictions(batch):
+                        raise OddValueError
                     yield batch if keep is None else filter_columns(batch, keep(batch))
         except OddValueError:
             self._name_damaged_trial(query)
@@ -388,7 +390,7 @@ class Results:
             return read_records(record, connection.execute(query).all(), self.path)
 
     def _name_damaged_trial(self, query: sa.Select[Any]) -> NoReturn:
-        """Raise StoreError for the first value of these trials that is not of its column's type."""
+        """Raise StoreError for the first value of these trials that check_rows refuses."""
         with self.reading() as connection:
             for rows in connection.execute(query, execution_options={"yield_per": BATCH_ROWS}).partitions():
                 check_rows(TrialRecord, rows, self.path)

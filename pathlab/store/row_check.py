@@ -37,6 +37,14 @@ _WORDS: Mapping[type, str] = {
 }
 
 
+#: Counts of a trial, and those that cannot exceed them together.
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "loaded_sent": ("loaded_received", "loaded_late"),
+    "unloaded_sent": ("unloaded_received", "unloaded_late"),
+    "udp_sent_packets": ("udp_lost_packets",),
+}
+
+
 def name_damage(path: Path, fault: str) -> StoreError:
     """The error for a fault of a file that SQLite reads without a complaint."""
     return StoreError(
@@ -49,7 +57,7 @@ def build_row(record: Any) -> dict[str, Any]:
     """A record as column values that ``to_row`` makes and every reader takes.
 
     Raises UsageError, naming the column, also for what ``results check`` would call a fault: a negative
-    count, no time, JSON or text that cannot be read back.
+    count, no time, JSON or text that cannot be read back, more received than sent.
     """
     row = to_row(record)
     kind = type(record)
@@ -61,6 +69,10 @@ def build_row(record: Any) -> dict[str, Any]:
             raise UsageError(
                 f"column '{name}' of {kind.__name__} {reason}", hint="Give a value that can be measured."
             )
+    for name, reason in _list_contradictions(row):
+        raise UsageError(
+            f"column '{name}' of {kind.__name__} {reason}", hint="Count duplicates and late answers apart."
+        )
     return row
 
 
@@ -71,8 +83,10 @@ def read_records(record: type[Record], rows: Sequence[sa.Row[Any]], path: Path) 
 
 
 def check_rows(record: type, rows: Sequence[sa.Row[Any]], path: Path) -> None:
-    """Raise StoreError, naming table, row and column, for a value of another type than the record has."""
+    """Raise StoreError, naming table, row and column: a value of another type, or counts that cannot be."""
     for fault in list_type_faults(record, rows):
+        raise name_damage(path, fault)
+    for fault in _list_count_faults(record, rows):
         raise name_damage(path, fault)
 
 
@@ -96,13 +110,41 @@ def list_type_faults(record: type, rows: Sequence[sa.Row[Any]]) -> Iterator[str]
                 yield f"{_name_place(record, row, name)} {_describe(value)}, not {_WORDS[base]}"
 
 
-def list_value_faults(record: type, rows: Iterable[sa.Row[Any]]) -> Iterator[str]:
+def has_contradictions(columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether a count of a trial is below the sum of its parts; ``columns`` are those of trials, by name."""
+    for name, parts in _PARTS.items():
+        for total, first, *others in zip(columns[name], *(columns[part] for part in parts), strict=True):
+            if total is not None and first is not None and first + sum(filter(None, others)) > total:
+                return True
+    return False
+
+
+def list_value_faults(record: type, rows: Sequence[sa.Row[Any]]) -> Iterator[str]:
     """Each value that no program writes although its type is right: times, counts, states, settings."""
     names = tuple(column_types(record))
     for row in rows:
         for name in names:
             if (reason := _check_value(name, row._mapping[name])) is not None:
                 yield f"{_name_place(record, row, name)} {reason}"
+    yield from _list_count_faults(record, rows)
+
+
+def _list_count_faults(record: type, rows: Iterable[sa.Row[Any]]) -> Iterator[str]:
+    if _PARTS.keys().isdisjoint(column_types(record)):
+        return
+    for row in rows:
+        for name, reason in _list_contradictions(row._mapping):
+            yield f"{_name_place(record, row, name)} {reason}"
+
+
+def _list_contradictions(row: Mapping[str, Any] | sa.RowMapping) -> Iterator[tuple[str, str]]:
+    """Each count that is below the sum of its parts, where all are known: its column, and why."""
+    for name, parts in _PARTS.items():
+        total, counts = row.get(name), [row.get(part) for part in parts]
+        if total is None or counts[0] is None:
+            continue
+        if (least := sum(count or 0 for count in counts)) > total:
+            yield name, f"holds {total}, which is less than {' + '.join(parts)} = {least}"
 
 
 def _check_value(name: str, value: Any) -> str | None:
