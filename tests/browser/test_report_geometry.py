@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -11,13 +12,14 @@ from playwright.sync_api import BrowserContext, Page
 
 from pathlab.report.formats.html import write_html
 from pathlab.report.report_builder import build_document
+from pathlab.store.flags import Flag
 from tests.browser.explorer_page import check_accessibility
 from tests.browser.report_page import check_drawn, check_quiet
 from tests.browser.watching import Watch
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
 
-DESK, PHONE = (1200, 900), (390, 844)
+DESK, NOTEBOOK, PHONE = (1200, 900), (1280, 900), (390, 844)
 SCREENS_MAX, HTML_MAX_BYTES = 6, 1_500_000
 #: Cycles of eight combinations: 16 and 48 trials.
 CYCLES = (2, 6)
@@ -154,6 +156,21 @@ def test_a_phone_has_the_answer_first_and_does_not_scroll_sideways(
     assert read(10_000)[0] == "hidden"
     broken = "Array.from(document.querySelectorAll('.scroll td.n')).filter(c => c.getClientRects().length > 1"
     assert page.evaluate(f"{broken} || getComputedStyle(c).whiteSpace !== 'nowrap').length") == 0
+
+
+@pytest.mark.parametrize("flag", [Flag.LAB_LIMITED, Flag.HOST_LIMITED])
+def test_a_machine_at_its_limit_is_named_on_the_first_screen(
+    new_context: NewContext, tmp_path: Path, flag: Flag
+) -> None:
+    results = make_quickstart(cycles=2)
+    results.records = [replace(record, flags=(flag,)) for record in results.records]
+    path = write_html(build_document(results), tmp_path / "busy.html")
+    for size in (NOTEBOOK, PHONE):
+        page = show(new_context, path, size)
+        assert "Warning." in page.locator("main > p.warning").first.inner_text()
+        ends = [measure(page, name)[1] for name in ("main > p.warning", ".opening .lead")]
+        assert ends == sorted(ends)
+        assert ends[-1] <= size[1]
 
 
 def test_keys_reach_and_open_every_fold(new_context: NewContext, pages: dict[int, Path]) -> None:

@@ -18,6 +18,7 @@ from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.model import Plot
+from pathlab.store.flags import Flag
 
 #: Figures, not folded, of which the page also has pictures: what a preview without scripts shows. Drawing
 #: one takes as long as all else about it, so that the rest is left to the page's script.
@@ -26,7 +27,7 @@ STATIC_BYTES = 3_000_000
 ROWS_FOLDED, ROWS_SHOWN = 40, 400
 COLUMNS_UPRIGHT = 14  # of a table; a wider one is printed on a landscape page
 #: Notices without which the answer would mislead: they come before it.
-GRAVE = ("fallback", "empty")
+GRAVE = ("fallback", "empty", *(flag.value for flag in Flag if flag.notice and flag.notice.of_most))
 _BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=(?:%|×|[kMGT]?bit/s|[kKMGT]i?B|B|ns|µs|ms|s|min)(?![\w/]))|(?<=×) (?=\d)"
 )
