@@ -130,7 +130,12 @@ def measure(
     if record.status != Status.COMPLETE:
         hint = "pathlab doctor shows what this host can do"
         if receiver is not None:
-            hint = f"run `{RECEIVE} --port {receiver}` at {ends[1]}; it serves one measurement at a time"
+            hint = (
+                f"run `{RECEIVE} --port {receiver}` at {ends[1]}; it serves one measurement at a time, and "
+            )
+            hint += (
+                "ends one in which nothing arrives for 30 s (--idle-timeout 0: never); its output names why"
+            )
         raise TrialError(record.failure or "the trial failed", hint=hint)
 
 

@@ -148,3 +148,31 @@ def test_where_ssh_is_refused_the_way_without_it_is_named(capsys: pytest.Capture
     assert first.startswith(f"pathlab: host '{HOST}', connect: ")
     assert "run `pathlab-engine receive --flows 0` at" in second
     assert "then add --receiver 5210 here" in second
+
+
+def test_an_idle_timeout_ends_a_silent_flow_and_no_pause_between_measurements(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """At 20 kbit/s a write of the sender arrives at most once within some seconds."""
+    with start("receive", "--flows", "0", "--port", "0", "--idle-timeout", "500ms") as (engine, port):
+        silent = call(["measure", HOST, "-p", str(port), "-t", "3s", "--rate", "20kbit/s"], capsys)
+        assert measure(capsys, port)["trial"]["status"] == "complete"
+        reasons: list[str | None] = []
+        while len(reasons) < 2:
+            record = json.loads(engine.stdout.readline())
+            reasons += [record["reason"]] if record["type"] == "result" else []
+    assert silent.status == 3
+    assert "ends one in which nothing arrives for 30 s (--idle-timeout 0: never)" in silent.err
+    assert "the flow was silent" in (reasons[0] or "")
+    assert reasons[1] is None
+
+
+@pytest.mark.parametrize(
+    "options", [("--udp",), ("--transport", "udp"), ("--transport", "udp", "--message", "1KiB")]
+)
+def test_udp_is_refused_in_one_line(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    said = call(["measure", HOST, "--receiver", "5210", *SHORT, *options], capsys)
+    assert said.status == 2
+    first, fix = said.err.splitlines()
+    assert first.startswith("pathlab: --receiver excludes --")
+    assert fix == "  fix: leave --receiver out, and let SSH start both ends"
