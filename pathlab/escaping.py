@@ -19,13 +19,15 @@ from pathlab.errors import ExitStatus
 
 #: Controls (C0 but tab and line feed, DEL, C1), bidirectional and invisible formats, line and paragraph
 #: separators, lone surrogates, tags. A carriage return before a line feed ends a line and is none.
-_UNSAFE = re.compile(
+UNSAFE_PATTERN = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
 )
 #: What a spreadsheet takes for the beginning of a formula: OWASP, CSV Injection.
-_FORMULA = re.compile(r"[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+FORMULA_PATTERN = r"[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]"
+#: A text that is a number as a whole.
+NUMBER_PATTERN = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
+_UNSAFE, _FORMULA, _NUMBER = (re.compile(each) for each in (UNSAFE_PATTERN, FORMULA_PATTERN, NUMBER_PATTERN))
 
 
 def escape_controls(text: str) -> str:

@@ -27,6 +27,11 @@ _TIME_PART = re.compile(rf"\s*{_NUMBER}\s*([A-Za-zµμ]+)\s*")
 _BINARY = {"K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
+#: Units of numbers for reading, from small to large, and how much of the stored unit each is.
+SHOWN_RATES: Mapping[str, int] = {"bit/s": 1, **{f"{letter}bit/s": size for letter, size in _DECIMAL.items()}}
+SHOWN_VOLUMES: Mapping[str, int] = {"B": 1, **{f"{letter}B": size for letter, size in _DECIMAL.items()}}
+SHOWN_TIMES: Mapping[str, int] = {"ns": 1, "µs": 10**3, "ms": 10**6, "s": 10**9}
+
 BYTE_UNITS: Mapping[str, int] = {
     "": 1,
     "B": 1,
@@ -189,12 +194,12 @@ def format_window(window_bytes: int | None) -> str:
 
 def format_volume(size_bytes: float | None) -> str:
     """Write an amount of data, which nobody chose as a size, in decimal units: ``1.92 MB``."""
-    return _format(size_bytes, {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12})
+    return _format(size_bytes, SHOWN_VOLUMES)
 
 
 def format_rate(bits_per_s: float | None) -> str:
     """Write a rate for reading: ``38.6 Mbit/s``. ``None`` is printed as not measured."""
-    return _format(bits_per_s, {"bit/s": 1, **{f"{letter}bit/s": size for letter, size in _DECIMAL.items()}})
+    return _format(bits_per_s, SHOWN_RATES)
 
 
 def format_frequency(count_per_s: float | None) -> str:
@@ -212,7 +217,7 @@ def format_time(time_ns: float | None) -> str:
             large, small, names = *divmod(round(seconds / 60), 60), ("h", "min")
         rest = f" {small} {names[1]}" if small else ""
         return f"{_sign(time_ns)}{large} {names[0]}{rest}"
-    return _format(time_ns, {"ns": 1, "µs": 10**3, "ms": 10**6, "s": 10**9})
+    return _format(time_ns, SHOWN_TIMES)
 
 
 def format_ratio(ratio: float | None) -> str:

@@ -37,5 +37,5 @@ def test_a_tick_reads_alike_in_reports_and_in_the_explorer(scripts: ScriptHost) 
 
 
 def test_the_page_escapes_the_characters_that_terminals_are_spared(scripts: ScriptHost) -> None:
-    escape = "(texts) => texts.map(window.pathlabExplorer.dom.escapeControls)"
+    escape = "(texts) => texts.map(window.pathlabExplorer.escapes.escapeControls)"
     assert scripts.evaluate(escape, list(TEXTS)) == [escape_controls(text) for text in TEXTS]

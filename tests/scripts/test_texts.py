@@ -66,10 +66,11 @@ def test_what_is_not_known_of_a_run_is_a_dash(scripts: ScriptHost) -> None:
     found = scripts.evaluate("""() => {
       const { formatRate, formatAmount, formatSpan, formatClock } = pathlabExplorer.quantities;
       return [formatRate(null), formatRate(Infinity), formatAmount(undefined), formatAmount(1.5e6),
-        formatSpan(41.4), formatSpan(3723), formatSpan(-5), formatClock("2026-11-21T12:04:31.9Z"),
+        formatRate(2e12), formatSpan(41.4), formatSpan(3723), formatSpan(-5),
+        formatClock("2026-11-21T12:04:31.9Z"),
         formatClock("no time")];
     }""")
-    assert found == ["–", "–", "–", "1.5 MB", "0:41", "1:02:03", "0:00", "12:04:31", ""]
+    assert found == ["–", "–", "–", "1.5 MB", "2 Tbit/s", "0:41", "1:02:03", "0:00", "12:04:31", ""]
 
 
 def build_axis(scripts: ScriptHost, axis: dict[str, Any], values: list[float], **how: Any) -> Any:

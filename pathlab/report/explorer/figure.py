@@ -55,25 +55,10 @@ LEVEL_SHARE = 0.7
 #: From more points on ranges are a band and points have no markers.
 BARS_MAX, MARKED_MAX = 40, 60
 DAY_S = 86_400.0
-_STEPS_S = (
-    *(
-        1.0,
-        2.0,
-        5.0,
-        10.0,
-        30.0,
-        60.0,
-        120.0,
-        300.0,
-        600.0,
-        1800.0,
-        3600.0,
-        7200.0,
-        10800.0,
-        21600.0,
-        43200.0,
-    ),
-    *(DAY_S, 2 * DAY_S, 7 * DAY_S, 14 * DAY_S, 30 * DAY_S, 90 * DAY_S, 365 * DAY_S),
+#: From one mark of a time axis to the next.
+STEPS_S = (
+    *(1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10_800, 21_600, 43_200),
+    *(days * 86_400 for days in (1, 2, 7, 14, 30, 90, 365, 730, 3650)),
 )
 _TIME_TICKS = 7  # at most
 #: An axis of y begins at 0 if its least value is at most this share of the largest.
@@ -490,7 +475,7 @@ def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:
 def mark_times(low_s: float, high_s: float) -> list[float]:
     """At most seven times, in seconds since 1970, at whole minutes, hours or days between two times."""
     wanted = (high_s - low_s) / _TIME_TICKS
-    step = next((one for one in _STEPS_S if one >= wanted), wanted)
+    step = next((one for one in STEPS_S if one >= wanted), wanted)
     first = np.ceil(low_s / step)
     found = [float(number * step) for number in np.arange(first, first + _TIME_TICKS + 1)]
     return [one for one in found if one <= high_s] or [low_s]

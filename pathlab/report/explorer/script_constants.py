@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pathlab import escaping, units
 from pathlab.report.explorer import figure, figure_csv, packing, page
 from pathlab.report.plots import extents, style
 from pathlab.study import selection
@@ -95,6 +96,16 @@ LOOKS: Mapping[str, Any] = {
     "MARKED_MAX": figure.MARKED_MAX,
     "FROM_ZERO_RATIO": figure.FROM_ZERO_RATIO,
     "MARGIN_RATIO": extents.MARGIN_RATIO,
+    "STEPS_S": figure.STEPS_S,
+}
+#: Units of numbers for reading, and what is escaped in texts: patterns that both languages read.
+TEXTS: Mapping[str, Any] = {
+    "RATES": units.SHOWN_RATES,
+    "AMOUNTS": units.SHOWN_VOLUMES,
+    "TIMES": units.SHOWN_TIMES,
+    "UNSAFE_PATTERN": escaping.UNSAFE_PATTERN,
+    "FORMULA_PATTERN": escaping.FORMULA_PATTERN,
+    "NUMBER_PATTERN": escaping.NUMBER_PATTERN,
 }
 #: What files and pages hold.
 FORMATS: Mapping[str, Any] = {
@@ -112,6 +123,7 @@ GROUPS = {
     "Numbers of the estimators": estimator_numbers.ESTIMATORS,
     "How figures look": LOOKS,
     "What files and pages hold": FORMATS,
+    "How numbers and texts are written": TEXTS,
 }
 HEAD = """\
 // Written by pathlab/report/explorer/script_constants.py, which has the source of each; next: `make pages`.
@@ -128,8 +140,13 @@ def render_constants() -> str:
 
 
 def _declare(name: str, value: Any) -> str:
-    kind = "/** @type {Record<string, string>} */\n" if isinstance(value, Mapping) else ""
-    return f"{kind}export const {name} = {json.dumps(value, ensure_ascii=False, allow_nan=False)};\n"
+    kind = ""
+    if isinstance(value, Mapping):
+        held = "string" if all(isinstance(each, str) for each in value.values()) else "number"
+        kind = f"/** @type {{Record<string, {held}>}} */\n"
+    # What cannot be seen, or is no text in UTF-8, stays an escape.
+    text = json.dumps(value, ensure_ascii=name.endswith("_PATTERN"), allow_nan=False)
+    return f"{kind}export const {name} = {text};\n"
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ export const BARS_MAX = 40;
 export const MARKED_MAX = 60;
 export const FROM_ZERO_RATIO = 0.6;
 export const MARGIN_RATIO = 0.05;
+export const STEPS_S = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000, 63072000, 315360000];
 
 // What files and pages hold.
 export const PACKED_VERSION = 1;
@@ -91,3 +92,14 @@ export const CSV_AFTER_X = ["value", "range", "low", "high", "state", "trials", 
 export const TABLE_ID = "pathlab-table";
 export const DOCUMENTS_ID = "pathlab-documents";
 export const LEFT_OUT_ID = "pathlab-left-out";
+
+// How numbers and texts are written.
+/** @type {Record<string, number>} */
+export const RATES = {"bit/s": 1, "kbit/s": 1000, "Mbit/s": 1000000, "Gbit/s": 1000000000, "Tbit/s": 1000000000000};
+/** @type {Record<string, number>} */
+export const AMOUNTS = {"B": 1, "kB": 1000, "MB": 1000000, "GB": 1000000000, "TB": 1000000000000};
+/** @type {Record<string, number>} */
+export const TIMES = {"ns": 1, "µs": 1000, "ms": 1000000, "s": 1000000000};
+export const UNSAFE_PATTERN = "[\u0000-\b\u000b\f\u000e-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\udb40\udc00-\udb40\udc7f]|\r(?!\n)";
+export const FORMULA_PATTERN = "[\\t\\r\\n ]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n]";
+export const NUMBER_PATTERN = "[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+)?";

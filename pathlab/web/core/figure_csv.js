@@ -1,19 +1,12 @@
 // The numbers of a figure as CSV, byte for byte as pathlab.report.explorer.figure_csv writes them.
 import { CSV_AFTER_X, CSV_BEFORE_X } from "./constants.js";
+import { escapeCell } from "./escapes.js";
 
 const DIGITS = 10;
 const WHOLE_MAX = 1e15;
 // Decimal exponents that Python writes without an exponent.
 const EXPONENT_MIN = -4;
 const EXPONENT_MAX = 15;
-// As in pathlab/escaping.py.
-const UNSAFE = new RegExp(
-  "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff" +
-    "\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}]|\\r(?!\\n)",
-  "gu",
-);
-const FORMULA = /^(?:[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
-const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /**
  * The figure as CSV text.
@@ -103,22 +96,6 @@ function listRows(exploration) {
     }
   }
   return rows;
-}
-
-/**
- * A cell that acts on no terminal and that no spreadsheet takes for a formula.
- * @param {string} text
- */
-function escapeCell(text) {
-  const safe = text.replace(
-    UNSAFE,
-    (found) =>
-      Array.from(
-        { length: found.length },
-        (_, place) => "\\u" + found.charCodeAt(place).toString(16).padStart(4, "0"),
-      ).join(""),
-  );
-  return FORMULA.test(text) && !NUMBER.test(text) ? "'" + safe : safe;
 }
 
 /** @param {string} cell */

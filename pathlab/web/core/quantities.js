@@ -1,15 +1,11 @@
 // Rates, times and amounts of a running campaign in words, as the command line writes them.
-/** @type {[number, string][]} */
-const RATES = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]];
-/** @type {[number, string][]} */
-const AMOUNTS = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
-/** @type {[number, string][]} */
-const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+import { AMOUNTS, RATES, TIMES } from "./constants.js";
 
-/** @param {number | null | undefined} value @param {[number, string][]} units */
+/** @param {number | null | undefined} value @param {Record<string, number>} units from small to large */
 function scale(value, units) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  const [size, unit] = units.find(([one]) => Math.abs(value) >= one) || units[units.length - 1];
+  const sizes = Object.entries(units).reverse();
+  const [unit, size] = sizes.find(([, least]) => Math.abs(value) >= least) || sizes[sizes.length - 1];
   return String(Number((value / size).toPrecision(3))) + " " + unit;
 }
 

@@ -1,7 +1,8 @@
 // The page's state: what is shown is the view, and the view is the fragment of the address. Panels show
 // parts of the page; each is told when the view or the data changed, once per frame of the screen.
 import { buildExploration } from "../core/curves.js";
-import { escapeControls, getPart } from "./dom.js";
+import { escapeControls } from "../core/escapes.js";
+import { getPart } from "./dom.js";
 import { selectRows } from "../core/filter.js";
 import { openSource } from "./source.js";
 import { formatView, parseView } from "../core/view.js";

@@ -1,6 +1,6 @@
 // Axes of a figure: from where to where they reach, and which ticks have room.
 // The same rules as pathlab.report.plots.extents, with the widths of labels measured on this screen.
-import { FROM_ZERO_RATIO, MARGIN_RATIO } from "../core/constants.js";
+import { FROM_ZERO_RATIO, MARGIN_RATIO, STEPS_S } from "../core/constants.js";
 import { nameColumn } from "../core/column_choice.js";
 
 const LABEL_GAP_PX = 10;
@@ -23,32 +23,6 @@ const SUPERSCRIPT = {
   9: "⁹",
 };
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
-const STEPS_S = [
-  1,
-  2,
-  5,
-  10,
-  30,
-  60,
-  120,
-  300,
-  600,
-  1800,
-  3600,
-  7200,
-  10800,
-  21600,
-  43200,
-  86400,
-  172800,
-  604800,
-  1209600,
-  2592000,
-  7776000,
-  31536000,
-  63072000,
-  315360000,
-];
 const DAY_S = 86400;
 const pencil = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 

@@ -1,27 +1,9 @@
 // Elements of the page, made without markup: text of results is text, whatever it holds, and characters that
 // turn the direction of writing or cannot be seen are shown as JSON writes them, as pathlab.escaping does.
-const UNSAFE = new RegExp(
-  "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f" +
-    "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]|\\p{Surrogate}|\\r(?!\\n)",
-  "gu",
-);
+import { escapeControls } from "../core/escapes.js";
+
 const READ_OUT = ["title", "aria-label", "placeholder"];
 let numbered = 0;
-
-/**
- * Text without a control, and without what turns or hides the text around it.
- * @param {string} text
- */
-export function escapeControls(text) {
-  return text.replace(
-    UNSAFE,
-    (found) =>
-      Array.from(
-        { length: found.length },
-        (_, at) => "\\u" + found.charCodeAt(at).toString(16).padStart(4, "0"),
-      ).join(""),
-  );
-}
 
 /**
  * An element with its attributes and children.

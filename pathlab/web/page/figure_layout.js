@@ -1,6 +1,6 @@
 // Places of panels, ticks and titles of a figure on the screen: what plotly.js would measure by drawing twice.
 import { measureText } from "./axes.js";
-import { escapeControls } from "./dom.js";
+import { escapeControls } from "../core/escapes.js";
 
 const COLUMN_GAP_PX = 14;
 const ROW_GAP_PX = 16;
