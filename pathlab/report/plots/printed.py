@@ -77,6 +77,8 @@ _IDLE = re.compile(
 _GROUP = re.compile(r"<g\b[^>]*>|</g>")
 _FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
 _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
+#: Size of the names of rows in points, at least, and by what it is reduced until they fit.
+ROW_POINTS_MIN, ROW_POINTS_STEP = 5.0, 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,7 @@ def _draw_sheet(ready: Plot, look: FigureLook) -> tuple[Figure, tuple[str, ...]]
     if look.title != "":
         sheet = replace(sheet, caption=ready.sentence)
     try:
-        figure, left_out = _draw(ready, sheet, paper=to_hex(mpl.rcParams["axes.facecolor"]))
+        figure, left_out = _draw_with_rows(ready, sheet, paper=to_hex(mpl.rcParams["axes.facecolor"]))
     except NoRoomError as found:
         raise _describe_shortage(ready, sheet, found) from found
     return figure, (*left_out, *([ready.sentence] if look.title == "" and ready.sentence else ()))
@@ -191,6 +193,19 @@ def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Fi
     if titled:
         sheet = replace(sheet, title=plot.title, condition=plot.condition)
     return _draw(plot, sheet, paper="none")[0]
+
+
+def _draw_with_rows(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, ...]]:
+    """The same as ``_draw``, with smaller names of rows where they have no room otherwise."""
+    points = read_points("ytick.labelsize")
+    while True:
+        try:
+            with mpl.rc_context({"ytick.labelsize": points}):
+                return _draw(plot, sheet, paper=paper)
+        except NoRoomError:
+            if points <= ROW_POINTS_MIN or not any(panel.y.rows for panel in plot.panels):
+                raise
+        points = max(ROW_POINTS_STEP * points, ROW_POINTS_MIN)
 
 
 def _draw(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, ...]]:

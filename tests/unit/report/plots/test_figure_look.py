@@ -33,6 +33,7 @@ from tests.builders.plots import (
 )
 from tests.builders.results import make_quickstart
 from tests.builders.sections import draw, make_inputs
+from tests.builders.technologies import make_technology_inputs, make_technology_results
 
 COLUMN = (3.4, 2.4)
 #: With long labels, its three panels and five series need a little more; the refusal says so.
@@ -63,6 +64,15 @@ def draw_measured(name: str) -> Plot:
 
 def draw_messages(name: str) -> Plot:
     return draw(measure_messages(), name)
+
+
+@functools.cache
+def measure_technologies() -> ReportInputs:
+    return make_technology_inputs(make_technology_results(cycles=7))
+
+
+def draw_technologies(name: str) -> Plot:
+    return draw(measure_technologies(), name)
 
 
 def draw_trial() -> Plot:
@@ -100,6 +110,10 @@ KINDS: dict[str, Callable[[], Plot]] = {
     **{
         name: functools.partial(draw_messages, name)
         for name in ("latency-by-rate-1-64B", "latency-by-size-1-1k-s", "latency-front-1-64B")
+    },
+    **{
+        name: functools.partial(draw_technologies, name)
+        for name in ("technologies-1-64B", "technologies-1-16KiB", "technology-overhead-1-64B")
     },
 }
 
