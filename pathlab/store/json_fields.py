@@ -58,6 +58,8 @@ _MARKS = {
     b"\xff\xfe": "utf-16",
     b"\xfe\xff": "utf-16",
     b"\xef\xbb\xbf": "utf-8-sig",
+    b"{\x00": "utf-16-le",  # without a mark: JSON begins with a brace
+    b"\x00{": "utf-16-be",
 }
 _INT_64 = 2**63
 #: What to do with a file that cannot be imported: another kind of file is needed, or another copy.
@@ -80,7 +82,8 @@ class Document:
 def load_document(path: Path) -> Document:
     """Read a file, unpacked if it is gzip. Raises StoreError: missing, too large, damaged, no text.
 
-    Text is UTF-8, or UTF-16 and UTF-32 by their byte-order marks, as Windows PowerShell writes them.
+    Text is UTF-8, or UTF-16 and UTF-32 by their byte-order marks, as Windows PowerShell writes them,
+    or UTF-16 without a mark, where it begins with a brace.
     """
     try:
         with open_for_reading(path) as file:

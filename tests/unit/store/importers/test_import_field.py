@@ -238,6 +238,8 @@ TEXTS: dict[str, tuple[str | bytes, list[str]]] = {
     "stream in a log": (f"start\n{make_json_stream(make_iperf3())}end\n", ["forward"]),
     "utf-16": (WHOLE.replace("\n", "\r\n").encode("utf-16"), ["forward"]),
     "utf-16 big": (b"\xfe\xff" + WHOLE.encode("utf-16-be"), ["forward"]),
+    "utf-16 without a mark": (WHOLE.encode("utf-16-le"), ["forward"]),
+    "utf-16 big without a mark": (WHOLE.encode("utf-16-be"), ["forward"]),
     "utf-32": (WHOLE.encode("utf-32"), ["forward"]),
     "utf-8 with a mark": (WHOLE.encode("utf-8-sig"), ["forward"]),
     "gzip twice": (gzip.compress(WHOLE.encode()) + gzip.compress(OTHER.encode()), BOTH),
