@@ -155,7 +155,7 @@ def convert_output(
         for record in records:
             checker.check(record)
         return records
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         host = spec.flow_path.source if sends else spec.flow_path.destination
         raise HostError(
             f"iperf3 printed JSON that cannot be read ({type(error).__name__}: {error})",

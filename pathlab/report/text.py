@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -16,7 +17,6 @@ from pathlab.report.rate_text import format_median, format_steadiness
 from pathlab.report.summary import TableGroup
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
@@ -40,6 +40,9 @@ from pathlab.units import (
     format_time,
     format_window,
 )
+
+if TYPE_CHECKING:
+    from pathlab.study.analyses import Analyses  # loads pandas, which a single trial does not need
 
 RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated
 ENDS = ("sender", "receiver")

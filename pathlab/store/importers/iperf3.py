@@ -250,7 +250,10 @@ def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
     """Datagrams sent and lost, and jitter, in the steady window; None where the receiver was not heard."""
     found = totals.details
     sent, lost, jitter_ms = found.get("sent_packets"), found.get("lost_packets"), found.get("jitter_ms")
-    if run.protocol != "udp" or not sent or lost is None or not 0 <= lost <= sent:
+    if run.protocol != "udp" or not sent or lost is None:
+        return {}
+    if not 0 <= lost <= sent:
+        run.whole.notes.append(f"{lost:,.0f} of {sent:,.0f} datagrams lost is impossible and was left out")
         return {}
     jitter_ns = None if jitter_ms is None or jitter_ms < 0 else jitter_ms * 1e6
     return {"udp_sent_packets": int(sent), "udp_lost_packets": int(lost), "udp_jitter_ns": jitter_ns}
@@ -470,7 +473,11 @@ def _check_totals(
 
 
 def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:
-    """Rows of the series: times that go on over the end of ``omit``, where iperf3 begins anew."""
+    """Rows of the series: times that go on over the end of ``omit``, where iperf3 begins anew.
+
+    Intervals without a number of bytes are left out with a note.
+    """
+    unknown = 0
     order: dict[int, int] = {}
     repeats: dict[int, int] = {}
     base_s = before_s = 0.0
@@ -495,11 +502,17 @@ def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:
                 repeats[number] = repeats.get(number, 0) + again
             phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
             times_ns = max(0, to_ns(base_s + start_s)), to_ns(base_s + end_s)
+            carried_bytes = stream.count("bytes")
+            if carried_bytes is None:
+                unknown += 1
+                continue
             yield {
-                **build_interval(index, number, times_ns, stream.count("bytes") or 0, phase),
+                **build_interval(index, number, times_ns, carried_bytes, phase),
                 **_read_tcp_info(stream),
                 "total_retrans_segments": repeats.get(number),
             }
+    if unknown:
+        run.whole.notes.append(f"{unknown} intervals of streams have no number of bytes and were left out")
 
 
 def _began_before_reset(stream: Fields) -> bool:

@@ -1,8 +1,13 @@
 """iperf3 as an engine: its arguments, and what its JSON becomes."""
 
+import contextlib
 import copy
 import dataclasses
 import itertools
+import math
+from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import pytest
@@ -126,3 +131,23 @@ def test_a_stream_that_is_missing_is_not_counted_as_nothing() -> None:
         convert_output(output, SPEC, ended_ns=S, sends=True)
     with pytest.raises(HostError, match="no intervals"):
         convert_output(output_of(0), SPEC, ended_ns=S, sends=False)
+
+
+def list_paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys that lead to each value below a JSON value."""
+    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+    for key in keys:
+        yield (*path, key)
+        yield from list_paths(node[key], (*path, key))
+
+
+@pytest.mark.parametrize("value", [None, "x", -1, 2**64, 1e400, math.nan, [], {}, True, [[]]], ids=repr)
+def test_a_hostile_value_anywhere_fails_the_trial_at_most(value: Any) -> None:
+    whole = output_of(2)
+    for *parents, last in list_paths(whole):
+        changed = copy.deepcopy(whole)
+        inner = reduce(getitem, parents, changed)
+        inner[last] = value
+        for sends in (True, False):
+            with contextlib.suppress(HostError):
+                convert_output(changed, SPEC, ended_ns=9 * S, sends=sends)

@@ -119,6 +119,15 @@ def sum_flent(value: float) -> Node:
     return node
 
 
+def replace_bytes(node: Any, value: int | None) -> Any:
+    """The same with another number of bytes everywhere."""
+    if isinstance(node, list):
+        return [replace_bytes(item, value) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {key: value if key == "bytes" else replace_bytes(item, value) for key, item in node.items()}
+
+
 CONTRADICTIONS: dict[str, Node] = {
     "received": change(make_iperf3(), "end.sum_received.bytes", 40_000),
     "sent": change(make_iperf3(), "end.sum_sent.bytes", 420),
@@ -149,6 +158,21 @@ def test_a_total_that_contradicts_its_parts_is_flagged_and_counts_nowhere(tmp_pa
     with StudiedResults.open(tmp_path / "into") as stored:
         taken = sum(len(cell.shown) for one in stored.conditions() for cell in one.all_cells)
     assert taken <= len(file.trials) - 1
+
+
+@pytest.mark.parametrize("count", [None, -5])
+def test_without_any_bytes_no_rate_is_made_up(tmp_path: Path, count: int | None) -> None:
+    (trial,) = read_node(tmp_path, replace_bytes(make_iperf3(), count))
+    assert trial.record.throughput_bits_per_s is None
+    assert any("have no number of bytes" in note for note in trial.details["notes"])
+
+
+@pytest.mark.parametrize("lost", [99_000, -3])
+def test_an_impossible_loss_of_datagrams_is_left_out_with_a_note(tmp_path: Path, lost: int) -> None:
+    node = change(make_iperf3_udp(received=1700), "end.sum_received.lost_packets", lost)
+    (trial,) = read_node(tmp_path, node)
+    assert trial.record.udp_lost_packets is None
+    assert f"{lost:,} of 20 datagrams lost is impossible and was left out" in trial.details["notes"]
 
 
 def test_agreeing_totals_are_not_flagged(tmp_path: Path) -> None:
