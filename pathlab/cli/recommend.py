@@ -24,7 +24,7 @@ from pathlab.report.message_text import (
     name_path,
 )
 from pathlab.report.phrases import explain_cut_texts
-from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.sections.topics import describe_topics
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
@@ -96,7 +96,7 @@ def _show_stored(stored: StudiedResults, sizes: Sequence[int], *, as_json: bool)
         _print_document({"front": encode(tuple(points)), "recommendations": encode(tuple(answers))})
     elif points:
         _show_front(points)
-    elif found := [answer for topic in summarise_topics(stored) for answer in topic.answers]:
+    elif found := list(describe_topics(stored)):
         render_answers(found, TerminalConsole())
     else:
         raise NotMeasurable(

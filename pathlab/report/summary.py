@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pathlab.printed_table import PrintedTable
@@ -50,9 +50,3 @@ def format_more(count: int, noun: str, analysis: str) -> tuple[str, ...]:
     """``3 more rows: pathlab analyze RESULTS --only multipath``; nothing where none is left out."""
     text = f"{format_count(count, f'more {noun}')}: pathlab analyze RESULTS --only {analysis}"
     return (text,) if count else ()
-
-
-def list_answers(topics: Iterable[TopicSummary]) -> tuple[AnswerText, ...]:
-    """Every answer in the order of the topics; one that says so where there is none."""
-    found = tuple(answer for topic in topics for answer in topic.answers)
-    return found or (AnswerText("Nothing can be recommended: no trial completed."),)

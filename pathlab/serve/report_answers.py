@@ -10,8 +10,7 @@ from starlette.routing import Route
 
 from pathlab.report.formats.html import render_html
 from pathlab.report.report_builder import build_document
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import list_answers
+from pathlab.report.sections.topics import list_answers
 from pathlab.serve.answers import RequestRefused, answer_json
 from pathlab.serve.catalogue import RUNNING
 from pathlab.serve.service import find_service
@@ -48,7 +47,7 @@ def send_answer(request: Request) -> Response:
     found = []
     for entry in entries:
         with service.analysing, StudiedResults.open(entry.path) as stored:
-            answers = [asdict(one) for one in list_answers(summarise_topics(stored))]
+            answers = [asdict(one) for one in list_answers(stored)]
         open_ = f"?open={entry.results_id}"
         found.append({"answers": answers, "report": f"report{open_}", "explorer": open_})
     return answer_json({"running": False, "results": found})

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import list_answers
+from pathlab.report.sections.topics import list_answers
 from pathlab.runner.journal import STARTED, Journal
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -148,7 +147,7 @@ def test_a_live_run_from_start_to_end_in_two_browsers(
     page.close()  # before its server ends
     end = other.locator(f"{LIVE} .run-end")
     with StudiedResults.open(tmp_path / "out") as results:
-        lead = list_answers(summarise_topics(results))[0].lead
+        lead = list_answers(results)[0].lead
     expect(end.locator("strong").first).to_have_text(lead)
     check_accessibility(other)
     with other.context.expect_page() as opened:

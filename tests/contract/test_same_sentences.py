@@ -23,8 +23,8 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.recommendation_text import DRIFT_WORDS, describe_recommendation
 from pathlab.report.report_builder import arrange_report, gather_inputs
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import AnswerText, list_answers
+from pathlab.report.sections.topics import list_answers
+from pathlab.report.summary import AnswerText
 from pathlab.report.text import PROVISIONAL, tabulate_cells
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Analyses
@@ -142,7 +142,7 @@ class Outputs:
 
 
 def read_answers(inputs: ReportInputs) -> tuple[AnswerText, ...]:
-    return list_answers(summarise_topics(inputs.study))
+    return list_answers(inputs.study)
 
 
 def render(made: SyntheticResults) -> Outputs:

@@ -7,8 +7,7 @@ import pytest
 
 from pathlab.cli.report import print_summary
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import list_answers
+from pathlab.report.sections.topics import list_answers
 from pathlab.study.analyses import StudiedResults
 from tests.builders.printed import print_text
 from tests.builders.results import make_quickstart, write_results
@@ -27,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_ended_run_has_the_answer_of_the_terminal_and_its_report(folder: Path) -> None:
     with StudiedResults.open(folder) as stored:
         inputs = gather_inputs(stored)
-        answers = list_answers(summarise_topics(inputs.study))
+        answers = list_answers(inputs.study)
         printed = print_text(lambda console: print_summary(inputs, console), 1000)
     with serving(folder) as served:
         document = served.request("/api/answer").json()

@@ -455,14 +455,13 @@ from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.chapters import find_plot
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import list_answers
+from pathlab.report.sections.topics import list_answers
 
 with pathlab.open("results") as results:
     inputs = gather_inputs(results)
     report = arrange_report(inputs)
     print("figure", find_plot(inputs, "retransmissions-1").title)
-    print("page", "Sent again" in str(list_answers(summarise_topics(results))))
+    print("page", "Sent again" in str(list_answers(results)))
     texts = {"html": render_html(report), "markdown": render_markdown(report, "figures")}
     for name, text in (texts | {"json": json.dumps(describe_report(report))}).items():
         parts = ("Segments sent again", "Sent again: 7", "retransmissions-1")

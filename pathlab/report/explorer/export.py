@@ -22,8 +22,8 @@ from pathlab.report.explorer.packing import FLAGS, NUMERIC, pack_column, pack_ta
 from pathlab.report.explorer.page import render_exported
 from pathlab.report.explorer.published_document import list_published
 from pathlab.report.phrases import format_count
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import AnswerText, list_answers
+from pathlab.report.sections.topics import list_answers
+from pathlab.report.summary import AnswerText
 from pathlab.store.saved_views import SavedView, read_views
 from pathlab.study.exploration.columns import ExploredColumn
 from pathlab.study.exploration.explored_results import ExploredResults
@@ -68,7 +68,7 @@ def _list_source_answers(results: ExploredResults) -> Iterator[AnswerText]:
     """The answers of each of the results as its report has them; of several with the label of each."""
     for source in results.sources:
         if results.has_study(source.label):
-            for answer in list_answers(summarise_topics(results.study(source.label))):
+            for answer in list_answers(results.study(source.label)):
                 lead = answer.lead if len(results.sources) == 1 else f"{source.label}: {answer.lead}"
                 yield replace(answer, lead=lead)
 

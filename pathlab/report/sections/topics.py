@@ -17,7 +17,7 @@ from pathlab.report.sections import (
     technologies,
 )
 from pathlab.report.sections.topic import Topic
-from pathlab.report.summary import TopicSummary
+from pathlab.report.summary import AnswerText, TopicSummary
 from pathlab.study.analyses import Analyses
 
 TOPICS: tuple[Topic, ...] = (
@@ -37,3 +37,13 @@ TOPICS: tuple[Topic, ...] = (
 def summarise_topics(study: Analyses) -> Iterator[TopicSummary]:
     """The summary of every topic, for a terminal; a topic without anything has an empty one."""
     return (topic.summarise(study) for topic in TOPICS)
+
+
+def describe_topics(study: Analyses) -> Iterator[AnswerText]:
+    """Every answer in the order of the topics; no table is made."""
+    return (answer for topic in TOPICS for answer in topic.describe(study))
+
+
+def list_answers(study: Analyses) -> tuple[AnswerText, ...]:
+    """Every answer in the order of the topics; one that says so where there is none."""
+    return tuple(describe_topics(study)) or (AnswerText("Nothing can be recommended: no trial completed."),)

@@ -20,8 +20,7 @@ from pathlab.report.explorer.export import SPARE_BYTES, ExportedPage, choose_col
 from pathlab.report.explorer.page import DOCUMENTS_ID, LEFT_OUT_ID, TABLE_ID, render_exported
 from pathlab.report.explorer.verdict_document import read_verdicts
 from pathlab.report.formats.forms import RESULTS_FORMS
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.summary import list_answers
+from pathlab.report.sections.topics import list_answers
 from pathlab.store.saved_views import save_view
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
@@ -182,7 +181,7 @@ def test_the_answers_of_the_report_come_first_on_the_page_and_need_no_script(
     expected = []
     for folder in folders:
         with StudiedResults.open(folder) as stored:
-            expected.append(list_answers(summarise_topics(stored)))
+            expected.append(list_answers(stored))
     (first, *_), (second, *_) = expected
     body = unescape(alone[alone.index("<main>") :])
     assert body.index(first.lead) < min(body.index("data-panel"), body.index("<script"))
