@@ -154,8 +154,8 @@ def test_an_idle_timeout_ends_a_silent_flow_and_no_pause_between_measurements(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """At 20 kbit/s a write of the sender arrives at most once within some seconds."""
-    with start("receive", "--flows", "0", "--port", "0", "--idle-timeout", "500ms") as (engine, port):
-        silent = call(["measure", HOST, "-p", str(port), "-t", "3s", "--rate", "20kbit/s"], capsys)
+    with start("receive", "--flows", "0", "--port", "0", "--idle-timeout", "2s") as (engine, port):
+        silent = call(["measure", HOST, "-p", str(port), "-t", "5s", "--rate", "20kbit/s"], capsys)
         assert measure(capsys, port)["trial"]["status"] == "complete"
         reasons: list[str | None] = []
         while len(reasons) < 2:
