@@ -10,7 +10,9 @@ from pathlab.errors import UsageError
 
 PORT_MAX = 65535
 DESTINATION_HINT = "give local, a host of hosts.toml, or [user@]host[:port] as for ssh"
-_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,9}))?")
+ZONE_FAULT = "it is a link-local address: add the interface, such as fe80::1%eth0"
+_HOST = r"(?P<host>[^@:\[\]]+|\[[^\]]+\]|[^@:\[\]]*:[^@:\[\]]*:[^@\[\]]*)"
+_DESTINATION = re.compile(rf"(?:(?P<user>[^@\s]+)@)?{_HOST}(?::(?P<port>\d{{1,9}}))?")
 LABEL_MAX_CHARACTERS = 63
 NAME_MAX_CHARACTERS = 253
 
@@ -51,11 +53,7 @@ def find_name_fault(name: str) -> str | None:
         character = "a space" if refused[0].isspace() else f"{refused[0]!r}"
         return f"{character} cannot be part of a name"
     if ":" in name:
-        try:
-            ipaddress.IPv6Address(name)
-        except ValueError:
-            return "it is not an IPv6 address"
-        return None
+        return find_address_fault(name)
     labels = name.removesuffix(".").split(".")
     if not all(labels):
         return "it has an empty label (nothing before, between or after the dots)" if name else "it is empty"
@@ -76,3 +74,17 @@ def find_name_fault(name: str) -> str | None:
     if all(label.isdecimal() for label in labels) and len(labels) == 4 and max(map(int, labels)) > 255:
         return "it is not an IPv4 address"
     return None
+
+
+def find_address_fault(address: str) -> str | None:
+    """Why a text is no IPv6 address that a socket can use; None where it is one.
+
+    A link-local address is one of many hosts: each interface has its own (RFC 4007).
+    """
+    if address.startswith("["):
+        return "an IPv6 address has no brackets here"
+    try:
+        parsed = ipaddress.IPv6Address(address)
+    except ValueError:
+        return "it is not an IPv6 address"
+    return ZONE_FAULT if parsed.is_link_local and parsed.scope_id is None else None

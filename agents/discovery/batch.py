@@ -12,6 +12,7 @@ from pathlab.agents.discovery.flow import Target
 from pathlab.agents.discovery.packets import smallest_packet_bytes
 
 METHODS = ("udp", "icmp", "tcp")
+_ADD_ZONE = "add one of 'ip link', such as fe80::1%eth0"
 OPTIONS = {"address": str, "method": str, "family": int, "flows": int, "port": int, "source_port": int}
 FIELDS = {
     "batch": int,
@@ -72,12 +73,17 @@ def resolve_target(name: str, family: int) -> str:
     try:
         found = socket.getaddrinfo(name, None, families[family], socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
+        if ":" in name and "%" in name:
+            raise ValueError(f"'{name}' names no interface of this host: {_ADD_ZONE}") from error
         raise ValueError(f"cannot resolve '{name}': {getattr(error, 'strerror', None) or error}") from error
     place = found[0][4]
     address = str(place[0])
     if len(place) == 4 and place[3] and "%" not in address:  # the zone of a link-local address
         address += f"%{socket.if_indextoname(place[3])}"
-    if ipaddress.ip_address(address.partition("%")[0]).is_multicast:
+    bare = ipaddress.ip_address(address.partition("%")[0])
+    if bare.version == 6 and bare.is_link_local and "%" not in address:
+        raise ValueError(f"'{name}' is a link-local address without an interface: {_ADD_ZONE}")
+    if bare.is_multicast:
         raise ValueError(f"'{name}' is a multicast address, to which no path leads")
     return address
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from pathlab.host_names import find_address_fault
+
 HOST_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 HOST_NAME_EXPECTED = "a name of letters, digits, '.', '_' and '-'"
 MIB = 1024**2
@@ -19,10 +21,14 @@ HostName = Annotated[
 
 def _read_address(value: Any) -> str:
     try:
-        return str(ipaddress.ip_address(value if isinstance(value, str) else ""))
+        address = str(ipaddress.ip_address(value if isinstance(value, str) else ""))
     except ValueError as error:
         text = f"'{value}' is not a numeric address; expected IPv4 or IPv6 such as \"192.0.2.7\""
         raise PydanticCustomError("address", "{text}", {"text": text}) from error
+    if ":" in address and find_address_fault(address) is not None:
+        text = f"'{value}' is a link-local address; expected one with its interface, such as fe80::1%eth0"
+        raise PydanticCustomError("address", "{text}", {"text": text})
+    return address
 
 
 Address = Annotated[str, BeforeValidator(_read_address)]

@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pathlab.errors import UsageError
+from pathlab.host_names import find_address_fault
 from pathlab.runner.campaign.interruption import NUMBERS
 from pathlab.serve.connections import IDLE_S, BoundedProtocol
 from pathlab.serve.guard import ServerAddress
@@ -58,6 +59,11 @@ class Listener:
 
 def bind_listener(address: str = LOOPBACK, port: int = 0) -> Listener:
     """Bind to an address or name of this machine; port 0: a free one. Raises UsageError."""
+    fault = find_address_fault(address) if ":" in address else None
+    if fault is not None:
+        raise UsageError(
+            f"--bind: '{address}' is not an address: {fault}", hint="give an address of this machine"
+        )
     try:
         family, _, _, _, place = socket.getaddrinfo(
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -32,6 +32,8 @@ def test_names_and_addresses_pass(name: str) -> None:
         ("ü" * 70, "cannot be encoded"),
         ("-a", "does not start"),
         ("1:2", "not an IPv6 address"),
+        ("fe80::1", "link-local address: add the interface, such as fe80::1%eth0"),
+        ("[::1]", "no brackets here"),
         ("192.0.2.256", "not an IPv4 address"),
     ],
 )
@@ -42,7 +44,12 @@ def test_what_no_name_can_be_is_named(name: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        *(("user@", ""), ("@host", ""), ("host:", ""), ("host:ssh", ""), ("fe80::1", ""), ("[fe80::1", "")),
+        *(("user@", ""), ("@host", ""), ("host:", ""), ("host:ssh", ""), ("[fe80::1", "")),
+        *(
+            ("fe80::1", "add the interface"),
+            ("me@[fe80::1]:22", "add the interface"),
+            ("::1:ssh", "not an IPv6"),
+        ),
         *(("host:0", "port 0"), ("host:65536", "port 65536"), (f"host:{'9' * 5000}", "")),
         *(("me@a..b:22", "an empty label"), ("[1:2]:22", "not an IPv6 address")),
     ],
@@ -54,6 +61,8 @@ def test_what_is_no_destination_is_refused(text: str, fault: str) -> None:
 
 
 def test_a_destination_is_read_as_ssh_does() -> None:
-    found = parse_destination("me@[fe80::1]:2222")
-    assert (found.user, found.address, found.port) == ("me", "fe80::1", 2222)
-    assert parse_destination("host").port is None
+    found = parse_destination("me@[fe80::1%eth0]:2222")
+    assert (found.user, found.address, found.port) == ("me", "fe80::1%eth0", 2222)
+    for address in ("host", "2001:db8::1", "fe80::1%eth0"):
+        found = parse_destination(f"me@{address}")
+        assert (found.user, found.address, found.port) == ("me", address, None)

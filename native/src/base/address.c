@@ -6,29 +6,54 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
 
-static bool parse_v6(const char *text, uint16_t port, struct pl_address *address)
+enum v6_fault { V6_NONE, V6_OTHER_TEXT, V6_WITHOUT_ZONE, V6_UNKNOWN_ZONE };
+
+/* The zone as a name or as the number of an interface of this host; 0: it has none of that name. */
+static uint32_t find_zone(const char *zone)
 {
-    char bare[INET6_ADDRSTRLEN];
-    const char *zone = strchr(text, '%');
-    size_t length = zone != NULL ? (size_t)(zone - text) : strlen(text);
+    char name[IF_NAMESIZE];
+    char *end;
+    uint32_t index = if_nametoindex(zone);
+    if (index != 0)
+        return index;
+    unsigned long number = strtoul(zone, &end, 10);
+    return *end == 0 && number <= UINT32_MAX && if_indextoname((uint32_t)number, name) != NULL
+               ? (uint32_t)number
+               : 0;
+}
+
+static enum v6_fault parse_v6(const char *text, uint16_t port, struct pl_address *address)
+{
+    char bare[INET6_ADDRSTRLEN + 1 + IF_NAMESIZE];
+    size_t length = strlen(text);
+    if (length > 1 && text[0] == '[' && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
     if (length >= sizeof bare)
-        return false;
+        return V6_OTHER_TEXT;
     memcpy(bare, text, length);
     bare[length] = 0;
+    char *zone = strchr(bare, '%');
+    if (zone != NULL)
+        *zone++ = 0;
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
     if (inet_pton(AF_INET6, bare, &v6.sin6_addr) != 1)
-        return false;
+        return V6_OTHER_TEXT;
+    if (zone == NULL && IN6_IS_ADDR_LINKLOCAL(&v6.sin6_addr))
+        return V6_WITHOUT_ZONE;
     if (zone != NULL) {
-        v6.sin6_scope_id = if_nametoindex(zone + 1);
+        v6.sin6_scope_id = find_zone(zone);
         if (v6.sin6_scope_id == 0)
-            return false;
+            return V6_UNKNOWN_ZONE;
     }
     memcpy(&address->storage, &v6, sizeof v6);
     address->length = sizeof v6;
-    return true;
+    return V6_NONE;
 }
 
 bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct pl_address *address,
@@ -41,13 +66,22 @@ bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct 
         address->length = sizeof v4;
         return true;
     }
-    if (parse_v6(text, port, address))
+    switch (parse_v6(text, port, address)) {
+    case V6_NONE:
         return true;
-    const char *zone = strchr(text, '%');
-    if (zone != NULL && strchr(text, ':') != NULL && if_nametoindex(zone + 1) == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' names an unknown interface: see ip link",
+    case V6_WITHOUT_ZONE:
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--%s: '%.60s' is a link-local address: add the interface, such as fe80::1%%eth0", flag,
+                     text);
+        return false;
+    case V6_UNKNOWN_ZONE:
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--%s: '%.60s' names no interface of this host: add one of ip link, such as "
+                     "fe80::1%%eth0",
                      flag, text);
         return false;
+    case V6_OTHER_TEXT:
+        break;
     }
     pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' is not a numeric IPv4 or IPv6 address", flag,
                  text);

@@ -97,7 +97,7 @@ PROBES: Values = {
     "port": [0],
     "source_port": [80],
     "speed": [1],
-    "address": [7, "224.0.0.1", "a" * 300],
+    "address": [7, "224.0.0.1", "a" * 300, "fe80::1", "fe80::1%nosuch0"],
 }
 
 

@@ -167,6 +167,7 @@ def test_a_bad_override_has_a_hint_of_its_own(say: Say, override: str) -> None:
         "port = 0",
         'port_range = "5300-5201"',
         'measure_addresses = ["name"]',
+        'measure_addresses = ["fe80::1"]',
         'address = "-oProxyCommand=x"',
         "cpus = [1, 1]",
     ],

@@ -28,7 +28,7 @@ REFUSED: dict[str, list[Row]] = {
         {"streams": 4097},
         {"interval_ns": 1000},
         {"bind": "no name"},
-        {"bind": "fe80::1%nosuch0", "port": 0},
+        *({"bind": address, "port": 0} for address in ("fe80::1%nosuch0", "fe80::1", "[fe80::1]")),
         {"control": "fifo"},
         {"token": "secret"},
         {"memory_limit_bytes": (16 << 20) - 1},
@@ -43,6 +43,7 @@ REFUSED: dict[str, list[Row]] = {
         {"address": "no/name"},
         {"address": "no-such-host.invalid", "port": 9},  # RFC 6761: never there
         {"address": "::1", "window_bytes": -1},
+        {"address": "fe80::1"},
         {**TO, "pacing": "fair"},
         {**TO, "tcp_info": "all"},
         {**TO, "transport": "quic"},
@@ -84,8 +85,10 @@ REFUSED: dict[str, list[Row]] = {
         {**TO, "port": 9, "token": "xyz"},
         {**TO, **UDP, "interval_ns": 100_000, "timeout_ns": 3_600_000_000_000},
         {"address": "no/name"},
+        {"address": "fe80::1"},
+        {**TO, "bind": "fe80::1"},
     ],
-    "echo": [{"bind": "fe80::1%nosuch0", "port": 0}],
+    "echo": [{"bind": address, "port": 0} for address in ("fe80::1%nosuch0", "fe80::1")],
     "load": [
         {},
         {"disk": "/tmp", "write_bytes": 5000},

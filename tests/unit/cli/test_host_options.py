@@ -14,8 +14,9 @@ TABLES = {"one": {"address": "192.0.2.1"}}
 def test_a_host_is_one_of_the_file_or_what_ssh_would_take() -> None:
     assert name_host("local", TABLES) == ("local", None)
     assert name_host("one", TABLES) == ("one", TABLES["one"])
-    table = {"transport": "ssh", "address": "fe80::1", "user": "me", "port": 22}
-    assert name_host("me@[fe80::1]:22", TABLES) == ("fe80--1", table)
+    table = {"transport": "ssh", "address": "fe80::1%eth0", "user": "me", "port": 22}
+    assert name_host("me@[fe80::1%eth0]:22", TABLES) == ("fe80--1-eth0", table)
+    assert name_host("2001:db8::1", TABLES)[1] == {"transport": "ssh", "address": "2001:db8::1"}
     for text in ("", "@", "a b", "host:", "me@", "host:123456", "-"):
         with pytest.raises(UsageError, match="is not a host"):
             name_host(text, TABLES)

@@ -62,6 +62,8 @@ def test_a_port_that_cannot_be_taken_is_named(
         bind_listener("127.0.0.1", 80)
     assert str(raised.value) == text
     assert raised.value.hint
+    with pytest.raises(UsageError, match="add the interface, such as fe80::1%eth0"):
+        bind_listener("fe80::1")
 
 
 def test_the_port_belongs_to_the_name_unless_it_is_that_of_http() -> None:
