@@ -10,6 +10,7 @@ from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
 from pathlab.quantities import Format
 from pathlab.report.phrases import format_bounded_time, format_interval
+from pathlab.report.trial_notes import format_increase
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
@@ -79,21 +80,17 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
         what = f"{path}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != Status.COMPLETE:
         return f"{what}  {record.status}: {record.failure}"
-    rate, rise = format_rate(record.throughput_bits_per_s), ""
-    change_ns, above_ns = measure_drtt(record), find_drtt_bound(record)
+    rate = format_rate(record.throughput_bits_per_s)
+    delay = format_increase(measure_drtt(record), find_drtt_bound(record))
     if is_of_messages(settings):
-        rate = format_frequency(record.messages_per_s)
+        rate, delay = format_frequency(record.messages_per_s), ""
         if record.round_trip_median_ns is not None:
             median, p99 = format_time(record.round_trip_median_ns), format_time(record.round_trip_p99_ns)
-            rise = f"  round trip {median}, p99 {p99}"
+            delay = f"round trip {median}, p99 {p99}"
     elif carries_datagrams(settings):
-        rise = f"  loss {_describe_loss([record])}"
-    elif change_ns is None and above_ns is not None:
-        rise = f"  RTT above +{format_time(above_ns)}"
-    elif change_ns is not None:
-        rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
+        delay = f"loss {_describe_loss([record])}"
     marks = [flag for flag in record.flags if flag != Flag.LAB]
-    return f"{what}  {rate:>12}{rise}  {', '.join(marks)}".rstrip()
+    return f"{what}  {rate:>12}{f'  {delay}' if delay else ''}  {', '.join(marks)}".rstrip()
 
 
 class RunningTable:

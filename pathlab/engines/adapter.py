@@ -146,7 +146,7 @@ class AdapterEngine(Engine):
     def _on_reply(self, record: dict[str, Any]) -> None:
         if record["type"] == "result":
             self.context.end_probes()
-        elif record["type"] == "round_trips" and record["end_ns"] > record["start_ns"]:
+        elif record["type"] == "round_trips" and self.has_rate(record):
             count, span_ns = record["round_trip_ns"]["count"], record["end_ns"] - record["start_ns"]
             size_bits = 8 * (self.context.spec.cell.message_bytes or 0)
             self._rates_bits_per_s[record["stream"]] = count * size_bits * 1e9 / span_ns

@@ -27,6 +27,8 @@ from pathlab.remote.session import Session
 #: Time for each step before the data, and what an engine may take beyond its own deadlines.
 SETUP_TIMEOUT_S = 15.0
 GRACE_S = 10.0
+#: An interval that ends sooner shows no rate: few bytes in a moment are a number of any size.
+LEAST_INTERVAL_RATIO = 0.5
 #: What is observed of single streams.
 BITS_PER_S, RTT_NS = "bits_per_s", "rtt_ns"
 
@@ -107,6 +109,11 @@ class Engine(ABC):
     def find_interval_ns(cls, spec: TrialSpec) -> int:
         """The length of its interval records."""
         return spec.interval_ns
+
+    def has_rate(self, record: Record) -> bool:
+        """Whether an interval is long enough to show its rate: the last one ends with the traffic."""
+        least_ns = LEAST_INTERVAL_RATIO * self.find_interval_ns(self.context.spec)
+        return bool(record["end_ns"] - record["start_ns"] >= least_ns)
 
     @property
     def lifetime_s(self) -> float:

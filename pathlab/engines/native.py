@@ -178,7 +178,7 @@ class NativeEngine(Engine):
             self.context.observer.streams(RTT_NS, rtts_ns, record["end_ns"])
 
     def _on_receiver_record(self, receiver: int, record: dict[str, Any]) -> None:
-        if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:
+        if record["type"] == "interval" and self.has_rate(record):
             span_ns = record["end_ns"] - record["start_ns"]
             self._rates_bits_per_s[receiver] = sum(record["bytes"]) * 8e9 / span_ns
             self._stream_rates[receiver] = [8e9 * size / span_ns for size in record["bytes"]]

@@ -91,7 +91,22 @@ def _describe_dips(record: TrialRecord) -> Iterator[str]:
     increase_ns = measure_drtt(record)
     if increase_ns is None or increase_ns >= 0:
         return
-    if increase_ns > -QUEUE_RISE_LEAST_NS:
+    if is_noise(increase_ns):
         yield "dRTT is below 0: no queue grew, and an idle CPU wakes more slowly for a probe than a busy one."
     else:
         yield "dRTT is below 0: the unloaded probes were slower; other traffic used the path after the trial."
+
+
+def is_noise(increase_ns: float) -> bool:
+    """Whether a negative RTT increase is no more than what hosts add to a probe."""
+    return increase_ns > -QUEUE_RISE_LEAST_NS
+
+
+def format_increase(increase_ns: float | None, above_ns: float | None) -> str:
+    """``dRTT +12.8 ms`` on one line; below 0 with the reason; empty where it was not measured."""
+    if increase_ns is None:
+        return "" if above_ns is None else f"dRTT above {format_time(above_ns)}"
+    if increase_ns >= 0:
+        return f"dRTT +{format_time(increase_ns)}"
+    reason = "no queue" if is_noise(increase_ns) else "the unloaded probes were slower"
+    return f"dRTT {format_time(increase_ns)} ({reason})"

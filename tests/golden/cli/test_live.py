@@ -57,6 +57,16 @@ def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left(say
     say(screen.getvalue())
 
 
+def test_an_rtt_increase_below_zero_is_named_with_its_reason(say: Say) -> None:
+    increases = [
+        TrialEnded(
+            record=make_record(loaded_rtt_mean_ns=loaded_ns, unloaded_rtt_mean_ns=40_000_000), settings={}
+        )
+        for loaded_ns in (39_995_610, 10_000_000)
+    ]
+    say(print_text(lambda console: feed(console, *increases), 200))
+
+
 def test_an_interrupted_trial_is_named_as_such(say: Say) -> None:
     record = make_record(status="interrupted", failed_stage="controller", failure="the run was stopped")
     say(print_text(lambda console: feed(console, TrialEnded(record=record, settings={})), 200))

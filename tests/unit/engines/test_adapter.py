@@ -190,7 +190,8 @@ def test_replies_are_shown_while_they_come() -> None:
     pair = Pair()
     pair.engine.prepare()
     assert pair.sending.on_record is not None
-    for record in ASKED:
+    moment = {"start_ns": 10**9, "end_ns": 10**9 + 10**6}  # after the last interval: it shows no rate
+    for record in (*ASKED[:-1], ASKED[-2] | moment, ASKED[-1]):
         pair.sending.on_record(record)
     assert pair.rates == [90 * 64 * 8]
     assert pair.log[-1] == "probes end"

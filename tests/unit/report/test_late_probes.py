@@ -56,7 +56,7 @@ def test_lists_and_facts_of_trials_give_the_bound(results: SyntheticResults, tmp
     listed = print_text(lambda console: print_overview(folder, console, limit=None, offset=0), 200)
     assert listed.count("above 1.14 s") == len(results.records), listed
     record = results.records[0]
-    assert "RTT above +1.2 s" in format_trial_line(record, {"streams": 1, "window_bytes": 65536})
+    assert "dRTT above 1.2 s" in format_trial_line(record, {"streams": 1, "window_bytes": 65536})
     assert (
         dict(list_trial_facts(record, None, 1))["dRTT"] == "above 1.2 s (difference of medians: above 1.1 s)"
     )
