@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pathlab.analysis.estimators.interval import Undecided, as_samples, refuse_few
+from pathlab.analysis.estimators.repetition import estimate_once
 from pathlab.analysis.libraries import stats
 
 MINIMUM_SAMPLES = 5
@@ -36,6 +37,7 @@ class Outliers:
     undecided: Undecided | None = None
 
 
+@estimate_once
 def name_outliers(values: ArrayLike) -> Outliers:
     """Name the values beyond 3.5 scaled median absolute deviations; the caller keeps them all.
 

@@ -28,6 +28,7 @@ from pathlab.analysis.estimators.interval import (
     refuse_few,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.estimators.repetition import estimate_once
 from pathlab.analysis.libraries import special, stats, stattools
 
 MEDIAN_METHOD = "order-statistic-widened"
@@ -333,6 +334,7 @@ def measure_effective_size(values: ArrayLike) -> EffectiveSize:
     return EffectiveSize(n=samples.size, effective=order.effective, inflation_ratio=order.inflation_ratio)
 
 
+@estimate_once
 def serial_median(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -> SerialEstimate:
     """Median of samples in the order of measurement with an interval that allows for that order.
 

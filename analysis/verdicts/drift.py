@@ -190,35 +190,49 @@ def _clip_outliers(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(flat[:, None], scaled, np.clip(scaled, -CLIPPED, CLIPPED))
 
 
-@functools.lru_cache(maxsize=4)
-def _build_contrasts(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For each correlation: what whitens a series and takes its level off, and the unit contrasts of changes.
+def _whiten(rows: NDArray[np.float64], correlation: float) -> NDArray[np.float64]:
+    """Series (series, n) of first-order noise as independent values."""
+    white = rows.copy()
+    white[:, 0] *= math.sqrt(1 - correlation**2)
+    white[:, 1:] -= correlation * rows[:, :-1]
+    return white
 
-    Shapes (correlations, n, n) and (correlations, changes, n): a step at each place, then the ramp.
+
+@functools.lru_cache(maxsize=128)
+def _measure_changes(n: int, correlation: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A whitened level of length 1, and the lengths of all changes without it: a step each, then the ramp."""
+    level = _whiten(np.ones((1, n)), correlation)[0]
+    level /= np.linalg.norm(level)
+    steps = np.arange(n) >= np.arange(STEP_ROWS, n - STEP_ROWS + 1)[:, None]
+    changes = _whiten(np.concatenate([steps, np.arange(n)[None] / n]).astype(np.float64), correlation)
+    return level, np.linalg.norm(changes - np.outer(changes @ level, level), axis=1)
+
+
+def _project(
+    rows: NDArray[np.float64], correlation: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The squares of each whitened series without its level, and of its parts along each change.
+
+    Shapes (series) and (series, changes): a step at each place, then the ramp. The part along a step is a sum
+    over the rows from its place on, so that the cost grows as n.
     """
-    rows = np.arange(n)
-    places = np.arange(STEP_ROWS, n - STEP_ROWS + 1)
-    changes = np.concatenate([rows[:, None] >= places, rows[:, None] / n], axis=1).astype(np.float64)
-    levels, contrasts = [], []
-    for correlation in CORRELATIONS:
-        whiten = np.eye(n) - correlation * np.eye(n, k=-1)
-        whiten[0, 0] = math.sqrt(1 - correlation**2)
-        one = whiten.sum(axis=1)
-        one /= np.linalg.norm(one)
-        whiten -= np.outer(one, one @ whiten)
-        along = whiten @ changes
-        along /= np.linalg.norm(along, axis=0)
-        levels.append(whiten)
-        contrasts.append(along.T @ whiten)
-    return np.stack(levels), np.stack(contrasts)
+    n = rows.shape[1]
+    level, lengths = _measure_changes(n, correlation)
+    white = _whiten(rows, correlation)
+    white -= np.outer(white @ level, level)
+    turned = white - correlation * np.pad(white[:, 1:], ((0, 0), (0, 1)))  # but for row 0, in no change
+    parts = np.empty((rows.shape[0], lengths.size))
+    parts[:, :-1] = np.cumsum(turned[:, :0:-1], axis=1)[:, ::-1][:, STEP_ROWS - 1 : n - STEP_ROWS]
+    parts[:, -1] = turned[:, 1:] @ np.arange(1, n) / n
+    return np.square(white).sum(axis=1), np.square(parts / lengths)
 
 
 def _gain_likelihood(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """The gain of each change over none (series, changes), and the place of each series' best correlation."""
     n = rows.shape[1]
-    levels, contrasts = _build_contrasts(n)
-    squares = np.square(rows @ levels.transpose(0, 2, 1)).sum(axis=2)
-    rest = squares[:, :, None] - np.square(rows @ contrasts.transpose(0, 2, 1))
+    projected = [_project(rows, float(correlation)) for correlation in CORRELATIONS]
+    squares, changes = (np.stack(one) for one in zip(*projected, strict=True))
+    rest = squares[:, :, None] - changes
     own = np.log1p(-np.square(CORRELATIONS))[:, None] / 2
     level = own - n / 2 * np.log(squares)
     # A series that is one step leaves nothing.

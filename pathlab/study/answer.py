@@ -12,6 +12,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.modes import Mode, find_modes
 from pathlab.analysis.estimators.quantiles import quartiles
+from pathlab.analysis.estimators.repetition import estimate_once
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.store.records import TrialRecord
@@ -117,6 +118,7 @@ class StudyOptions:
     fit: FitOptions = field(default_factory=FitOptions)
 
 
+@estimate_once
 def measure_spread(values: Floats) -> Spread:
     """The spread of values in the order of measurement; NaN is left out."""
     known = values[~np.isnan(values)]
