@@ -70,11 +70,13 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
     one has no interval, the ranges of all trials are farther apart than that. A dRTT below 0 counts as 0.
     Less loss: the intervals do not overlap and the ratios differ by more than half a percentage point. Of
     those that no option beats the one with the least total window is taken, of equal ones that with the
-    fewest streams. Ranges of few trials and missing figures can let options beat each other in a circle: the
-    same is then done with all of them, and one that beats the chosen option is no rival. 95 % intervals that
-    do not overlap differ at about 0.6 % where both are equally wide (Schenker and Gentleman, American
-    Statistician 55, 2001), so that no correction is made for ten or so options. Ranges of two trials each
-    are apart by chance in one of three pairs: such evidence is called low.
+    fewest streams. One whose delay or loss is only less certain than that of a beaten option is left out,
+    where that option is no larger and has no more of either by its figures. Ranges of few trials and missing
+    figures can let options beat each other in a circle: the same is then done with all of them, and one that
+    beats the chosen option is no rival. 95 % intervals that do not overlap differ at about 0.6 % where both
+    are equally wide (Schenker and Gentleman, American Statistician 55, 2001), so that no correction is made
+    for ten or so options. Ranges of two trials each are apart by chance in one of three pairs: such evidence
+    is called low.
     """
     order = sorted(range(len(options)), key=lambda place: _size(options[place]))
     beaten = {
@@ -83,6 +85,10 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
         if any(find_reason(options[other], options[place], delay_margin_ns) for other in order)
     }
     unbeaten = [place for place in order if place not in beaten] or order
+    dominated = {
+        place for place in unbeaten if any(_dominates(options[other], options[place]) for other in beaten)
+    }
+    unbeaten = [place for place in unbeaten if place not in dominated] or unbeaten
     chosen = unbeaten[0]
     rest = [place for place in order if place != chosen]
     if not rest:
@@ -130,6 +136,17 @@ def _has_less_delay(first: Option, second: Option, margin_ns: float) -> Differen
         return None
     gap_ns = _add_delay(second.drtt_least_ns) - _add_delay(first.drtt_most_ns)
     return DifferenceTest.RANGES if gap_ns > margin_ns else None
+
+
+def _dominates(first: Option, second: Option) -> bool:
+    """Whether the first is no larger, and has no more delay and no more loss by its figures."""
+    delays, losses = (first.drtt_ns, second.drtt_ns), (first.loss.loss_ratio, second.loss.loss_ratio)
+    if None in (*delays, *losses):
+        return False
+    ours, theirs = (
+        (*_size(one), _add_delay(one.drtt_ns or 0.0), one.loss.loss_ratio or 0.0) for one in (first, second)
+    )
+    return ours != theirs and all(mine <= other for mine, other in zip(ours, theirs, strict=True))
 
 
 def _add_delay(drtt_ns: float) -> float:

@@ -114,9 +114,16 @@ def test_losses_limit_cubic_and_not_bbr(tmp_path: Path) -> None:
             assert f"{reading.lost_segments:.0f} segments were lost" in text
 
 
-def test_a_queue_of_nothing_is_a_rate_limit(tmp_path: Path) -> None:
-    link = {"rate": "20Mbit/s", "delay": "10ms", "queue": "6kB"}
-    rows = ({"streams": 4}, {"streams": 6}, {"streams": 1, "congestion": "bbr"})
+@pytest.mark.parametrize(
+    ("rate", "rows"),
+    [
+        ("20Mbit/s", [{"streams": 4}, {"streams": 6}, {"streams": 1, "congestion": "bbr"}]),
+        ("60Mbit/s", [{"streams": 8}, {"streams": 16}]),
+    ],
+    ids=["few streams", "many streams"],
+)
+def test_a_queue_of_nothing_is_a_rate_limit(tmp_path: Path, rate: str, rows: list[dict[str, Any]]) -> None:
+    link = {"rate": rate, "delay": "10ms", "queue": "6kB"}
     trials = run(tmp_path / "results", link, *rows, duration="4s")
     for trial in trials:
         assert trial.links["forward", "queue_dropped_packets"] >= 10

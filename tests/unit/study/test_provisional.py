@@ -1,5 +1,7 @@
 """Lab-limited trials are provisional: shown where nothing is usable, in no test, and never more than low."""
 
+import math
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -8,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.report.names import shorten_levels
+from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
+from pathlab.study.candidates import Candidate, CellVerdicts, build_candidates
 from pathlab.study.document import build_analysis_document
-from pathlab.study.recommendation import Confidence
+from pathlab.study.recommendation import Confidence, Recommendation, recommend
 from tests.builders.recommendations import KIB, answer, make, rate, take_recommended
 from tests.builders.results import SyntheticResults
 
@@ -117,33 +122,83 @@ def test_a_usable_repetition_replaces_its_flagged_trial() -> None:
     assert [(one.n, one.complete, one.exclusion) for one in found.candidates] == [(7, 7, None)] * 2
 
 
-@settings(max_examples=12)
+LADDER = [(1, 64 * KIB), (1, None), (4, 64 * KIB), (4, None), (2, 128 * KIB), (8, 32 * KIB)]
+
+
+@settings(max_examples=20)
 @given(data=st.data())
-def test_nothing_in_the_same_table_exceeds_what_is_recommended(data: st.DataObject) -> None:
-    """Over random tables: rates, flags of single trials, windows fixed and autotuned."""
-    levels = [(1, 64 * KIB), (1, None), (4, 64 * KIB), (4, None), (8, 32 * KIB)]
-    rates = {level: data.draw(st.sampled_from([10e6, 50e6, 95e6, 100e6, 101e6])) for level in levels}
-    share = {level: data.draw(st.sampled_from([0.0, 0.3, 0.6, 1.0])) for level in levels}
+def test_the_answer_and_its_reasons_fit_the_table(data: st.DataObject) -> None:
+    """Over random tables: nothing carries clearly more or is better in all, and each sentence is true."""
+
+    def draw(*levels: float) -> dict[tuple[int, int | None], float]:
+        return {level: data.draw(st.sampled_from(levels)) for level in LADDER}
+
+    rates, share = draw(10e6, 50e6, 95e6, 100e6, 101e6), draw(0.0, 0.0, 0.3, 0.6, 1.0)
+    delays, losses, spread = draw(0.0, 1e6, 20e6), draw(0, 0, 5, 20), draw(0.02, 0.5)
     cycles = data.draw(st.sampled_from([2, 7]))
 
     def change(record: TrialRecord) -> TrialRecord:
         level = record.streams, record.window_requested_bytes
         limited = record.cycle < share[level] * cycles
+        wave = 1 + spread[level] * (record.cycle % 3 - 1)
         return replace(
             record,
             throughput_bits_per_s=rates[level],
-            loaded_rtt_mean_ns=record.unloaded_rtt_mean_ns,
+            loaded_rtt_mean_ns=(record.unloaded_rtt_mean_ns or 0) + delays[level] * wave,
+            loaded_sent=100,
+            loaded_received=100 - int(losses[level]),
             flags=("lab", "lab-limited") if limited else ("lab",),
         )
 
-    found = answer(make(levels, cycles, change))
+    (measured,) = Study(make(LADDER, cycles, change)).conditions()
+    found = recommend(build_candidates(measured, CellVerdicts()), "west → east", None)
     chosen = take_recommended(found)
     own = chosen.median_bits_per_s or 0.0
+    usable = [one for one in found.candidates if one.exclusion is None]
     for one in found.candidates:
         assert own >= 0.89 * (one.median_bits_per_s or 0.0)
-        if chosen.window_bytes is None and one.window_bytes is not None and one.streams <= chosen.streams:
-            assert not one.enough
-    assert chosen not in found.smaller
+    for one in usable:
+        assert one.enough is not chosen.enough or not is_better_in_all(one, chosen)
+    check_sentences(found, chosen, usable)
+
+
+def weigh(one: Candidate) -> tuple[float, ...]:
+    """Total window, streams, added delay and loss: of each, less is better."""
+    delay = max(0.0, one.drtt_ns.median or 0.0)
+    return one.size_bytes or math.inf, one.streams, delay, one.loaded_loss.loss_ratio or 0.0
+
+
+def is_better_in_all(first: Candidate, second: Candidate) -> bool:
+    ours, theirs = ((*weigh(one), -(one.median_bits_per_s or 0.0)) for one in (first, second))
+    return ours != theirs and all(mine <= other for mine, other in zip(ours, theirs, strict=True))
+
+
+def check_sentences(found: Recommendation, chosen: Candidate, usable: list[Candidate]) -> None:
+    text = " ".join(describe_recommendation(found).sentences)
+    rates = {shorten_levels(*one.levels): one.median_bits_per_s or 0.0 for one in usable}
+    own, top = chosen.median_bits_per_s or 0.0, max(rates.values())
+    smaller = [one for one in usable if weigh(one)[:2] < weigh(chosen)[:2]]
+    assert ("combination had a higher median" in text) <= (own == top)
+    if highest := re.search(r"The highest median was ([\d.]+) Mbit/s", text):
+        assert float(highest[1]) == pytest.approx(top / 1e6, rel=0.01)
+    if share := re.search(r"Share of the best: ([\d.]+) %", text):
+        assert float(share[1]) == pytest.approx(100 * own / top, rel=0.01)
+    assert ("nothing smaller was measured" in text) <= (not smaller)
+    assert ("nothing smaller does" in text) <= all(one.enough is False for one in smaller)
+    assert ("adds more delay or loss" in text) <= all(
+        one.enough is not True or weigh(one)[2:] > (0.0, 0.0) for one in smaller
+    )
+    if rival := found.rival:
+        ratio = (rival.median_bits_per_s or 0.0) / own
+        assert ("carries the same" in text) <= (abs(ratio - 1) < 0.1)
+        assert ("% more" in text) <= (ratio > 1)
+        assert ("% less" in text) <= (ratio < 1)
+        assert ("but adds" in text) <= (weigh(rival)[2] > weigh(chosen)[2])
+        assert ("but loses" in text) <= (weigh(rival)[3] > weigh(chosen)[3])
+        assert ("prefers the smaller total window" in text) <= (weigh(chosen)[0] < weigh(rival)[0])
+        assert ("prefers fewer streams" in text) <= (
+            weigh(chosen)[0] == weigh(rival)[0] and chosen.streams < rival.streams
+        )
 
 
 def test_few_usable_trials_of_an_overloaded_combination_are_taken_without_the_others() -> None:

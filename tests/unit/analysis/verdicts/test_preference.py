@@ -48,6 +48,16 @@ def test_intervals_that_overlap_leave_it_to_the_total_window() -> None:
     assert prefer([fast, slow], MARGIN_NS) == Preference(chosen=1, rival=0, reason=Reason.WINDOW)
 
 
+def test_less_certain_delay_is_no_advantage_over_a_smaller_option_with_less() -> None:
+    beaten, vague, least = (
+        *(option([10] * 8, 256, 2), option([4, 15, 15, 15, 40] * 2, 512, 3), option([5] * 8, 1024, 4)),
+    )
+    assert find_reason(least, vague, MARGIN_NS) is None
+    assert prefer([beaten, vague, least], MARGIN_NS) == Preference(
+        chosen=2, rival=0, reason=Reason.DELAY, evidence=DifferenceTest.INTERVALS
+    )
+
+
 def test_a_difference_that_does_not_matter_decides_nothing() -> None:
     fast, slow = option([10.0, 10.1] * 4, 1024), option([11.5, 11.6] * 4, 768)
     assert prefer([fast, slow], MARGIN_NS).chosen == 1
