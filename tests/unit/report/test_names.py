@@ -2,11 +2,8 @@
 
 import pytest
 
-from pathlab.analysis.estimators.interval import IntervalBuilder
 from pathlab.report.names import enumerate_numbers
-from pathlab.report.phrases import format_interval, format_range
-from pathlab.report.sections.quantities import choose_unit
-from pathlab.units import format_time
+from pathlab.report.phrases import format_range
 
 
 @pytest.mark.parametrize(
@@ -35,18 +32,3 @@ def test_numbers(numbers: tuple[int, ...], text: str) -> None:
 )
 def test_a_range_names_a_common_unit_once_and_equal_ends_once(low: str, high: str, text: str) -> None:
     assert format_range(low, high) == text
-
-
-@pytest.mark.parametrize(
-    ("ends", "text"), [((3e6, 4e6), "3–4 ms"), ((3e6, 3e6), "3–3 ms"), ((-3e6, -3e6), "-3 to -3 ms")]
-)
-def test_an_interval_whose_ends_read_alike_still_reads_as_one(ends: tuple[float, float], text: str) -> None:
-    assert format_interval(IntervalBuilder(n=9, method="sample").build(*ends), format_time) == text
-
-
-@pytest.mark.parametrize(
-    ("times_ns", "unit"),
-    [([2e9], "s"), ([5e6, 2e3], "ms"), ([-751.0, 300.0], "µs"), ([0.0], "ms"), ([], "ms")],
-)
-def test_times_are_drawn_in_a_unit_without_needless_decimals(times_ns: list[float], unit: str) -> None:
-    assert choose_unit("ns", times_ns).unit == unit

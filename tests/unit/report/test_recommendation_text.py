@@ -24,17 +24,6 @@ def test_many_conditions_have_a_table_and_folds() -> None:
     assert {len(shorten_recommendation(one.result)) for one in answers} == {8}
 
 
-def test_the_table_of_all_paths_marks_provisional_rows() -> None:
-    source = make_quickstart(cycles=7)
-    usual = gather_inputs(source).study.recommend()
-    source.change_trials(lambda trial: replace(trial, flags=("lab", "lab-limited")))
-    provisional = gather_inputs(source).study.recommend()
-    for answers, marked in ((usual, False), (provisional, True)):
-        for answer in answers:
-            *_, confidence = shorten_recommendation(answer.result)
-            assert confidence.endswith(" (provisional)") is marked
-
-
 def test_the_rule_and_the_answer_are_short_sentences() -> None:
     found = [sweep(QUICK, 2, rising=(4,)), carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8))]
     texts = [RULE, *(text for one in found for text in describe_recommendation(one).sentences)]

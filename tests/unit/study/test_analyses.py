@@ -19,7 +19,6 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import measure_spread
 from pathlab.study.costs import Bottleneck
-from pathlab.study.delay import describe_variability
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import ExclusionCount, select
 from pathlab.study.throughput import agree_with_windows
@@ -268,15 +267,6 @@ def test_a_line_that_turns_down_is_not_told_as_a_climb() -> None:
         found = find_breakpoint(rates, values, cycles=np.arange(60), rng=np.random.default_rng(0))
         row = format_row(ANALYSES["breakpoint"], replace(answer, result=replace(answer.result, drtt=found)))
         assert re.match(rf"{beginning}(49|50|51)", row[1])
-
-
-def test_variability_has_its_spread_mean_and_steady_share() -> None:
-    found = describe_variability(np.array([0.02, np.nan, 0.10, 0.30, 0.04]))
-    assert (found.spread.n, found.spread.most, found.steady_share_ratio) == (4, 0.30, 0.75)
-    assert found.spread.median == pytest.approx(0.07)
-    assert found.mean_ratio == pytest.approx(0.115)
-    none = describe_variability(np.array([np.nan]))
-    assert (none.spread.n, none.mean_ratio, none.steady_share_ratio) == (0, None, None)
 
 
 def test_failed_trials_belong_to_the_condition_that_they_would_have_had() -> None:

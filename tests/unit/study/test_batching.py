@@ -1,7 +1,6 @@
 """Batching: its gain against the right baseline, where it stops paying, and its delay."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -50,13 +49,6 @@ def test_the_baseline_is_equal_in_all_but_when_it_sends() -> None:
     assert corked[0].gains[0].collect_ns.n == 0
 
 
-def test_few_cycles_leave_the_limit_undecided() -> None:
-    (found,) = compare(PLAIN, BATCH, cycles=3)
-    assert found.gains[0].ratio == pytest.approx(expect_gain(64), rel=0.02)
-    assert found.limit.level is None
-    assert found.limit.undecided is Undecided.TOO_FEW_SAMPLES
-
-
 def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
     """At full speed nothing waits, so that the trials of the gain have no delay set."""
 
@@ -86,14 +78,6 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
     )
     (fewer,) = study(results).batching()
     assert {one.pairs for one in fewer.result.delays} == {7}
-
-
-def test_control_and_lab_limited_trials_have_no_part() -> None:
-    results = make_message_trials([PLAIN, BATCH], carry)
-    limited: dict[str, Any] = {"flags": ("lab", "lab-limited"), "messages_per_s": 1.0}
-    results.change_trials(lambda one: replace(one, **limited) if one.cycle == 7 else one)
-    (found,) = study(results).batching()
-    assert found.result.gains[0].pairs == 7
 
 
 def make_interval(low: float | None, high: float | None = None) -> Interval:

@@ -17,7 +17,7 @@ from pathlab.study.links import DirectLink
 from pathlab.study.trials import Condition
 from pathlab.units import format_rate, format_time
 from tests.builders.results import SyntheticResults, make_quickstart
-from tests.builders.trials import GOODPUT_BITS_PER_S, make_failed
+from tests.builders.trials import GOODPUT_BITS_PER_S
 
 KIB = 1024
 
@@ -34,19 +34,6 @@ def describe(results: SyntheticResults, streams: int, window_bytes: int | None) 
     return describe_cell(find_cell(results, streams, window_bytes).sample)
 
 
-def test_cells_are_grouped_and_counted() -> None:
-    study = Study(make_quickstart(cycles=3))
-    (condition,) = study.conditions()
-    assert (condition.name, condition.medium, condition.number) == ("west → east", "lab", 1)
-    assert [(cell.streams, cell.window_bytes) for cell in condition.all_cells] == [
-        (streams, size * KIB) for size in (64, 256) for streams in (1, 2, 4, 8)
-    ]
-    assert condition.cells == condition.measured_cells == condition.all_cells
-    assert {(len(cell.sample), len(cell.complete), cell.failed) for cell in condition.cells} == {(3, 3, 0)}
-    counts = study.count_trials()
-    assert (counts.planned, counts.done, counts.cycles, counts.complete) == (24, 24, 3, 24)
-
-
 @pytest.mark.parametrize(
     ("direction", "path"), [("forward", "a → b"), ("reverse", "a ← b"), ("both", "a → b"), (None, "a → b")]
 )
@@ -55,21 +42,6 @@ def test_the_arrow_of_a_path_is_that_of_the_data(direction: str | None, path: st
     condition = Condition(path_source="a", path_destination="b", medium="hosts", settings=settings)
     assert condition.path == path
     assert name_condition(condition).startswith(path)
-
-
-def test_cells_that_share_a_total_window_are_grouped_by_it() -> None:
-    (condition,) = Study(make_quickstart(cycles=1)).conditions()
-    groups = condition.by_total_window
-    assert {total // KIB: [cell.name for cell in cells] for total, cells in groups.items()} == {
-        256: ["1 × 256 KiB", "4 × 64 KiB"],
-        512: ["2 × 256 KiB", "8 × 64 KiB"],
-    }
-    assert list(groups) == sorted(groups)
-    medians = {total: [cell.throughput.median or 0.0 for cell in cells] for total, cells in groups.items()}
-    ratios = {total: max(rates) / min(rates) for total, rates in medians.items()}
-    assert condition.find_largest_ratio() == max((ratio, total) for total, ratio in ratios.items())
-    (alone,) = Study(make_quickstart(cycles=1, levels=[(1, 65536), (2, 65536)])).conditions()
-    assert alone.find_largest_ratio() is None
 
 
 def test_throughput_and_rise_are_the_models() -> None:
@@ -132,43 +104,6 @@ def test_cpu_is_per_gigabyte_of_the_whole_trial(changes: dict[str, Any], expecte
     one = replace(results.records[0], **{**spent, "received_total_bytes": 500_000_000, **changes})
     results.records = [one]
     assert describe(results, 1, 64 * KIB).cpu_s_per_gb.median == pytest.approx(expected)
-
-
-def test_what_was_not_measured_stays_none() -> None:
-    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
-    results.change_trials(make_failed)
-    cell, found = find_cell(results, 1, 64 * KIB), describe(results, 1, 64 * KIB)
-    assert (len(cell.complete), cell.failed, cell.carried) == (0, 2, False)
-    assert (found.throughput_bits_per_s.median, found.drtt_ns.median) == (None, None)
-    assert found.loaded_loss.loss_ratio is None
-    assert cell.complete.find_least_granted("sender") is None
-    counts = Study(results).count_trials()
-    assert (counts.failed, counts.done, counts.stages) == (2, 0, ("connect",))
-    assert [condition.number for condition in Study(results).conditions()] == [0]
-
-
-def test_failed_attempt_then_success_counts_both() -> None:
-    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)])
-    first = make_failed(results.records[0])
-    results.records = [first, replace(results.records[0], attempt=2)]
-    counts = Study(results).count_trials()
-    assert (counts.done, counts.complete, counts.failed) == (1, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("changes", "short"),
-    [
-        ({}, 0),
-        ({"window_granted_sender_bytes": 128 * KIB - 1}, 1),
-        ({"window_granted_receiver_bytes": 64 * KIB}, 1),
-        ({"flags": ("window-short",)}, 1),
-        ({"window_granted_sender_bytes": None}, 0),
-    ],
-)
-def test_windows_that_were_not_granted(changes: dict[str, object], short: int) -> None:
-    results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)])
-    results.records = [replace(results.records[0], **changes)]  # type: ignore[arg-type]
-    assert find_cell(results, 1, 64 * KIB).complete.is_short.sum() == short
 
 
 def test_truth_is_the_link_of_the_path() -> None:

@@ -34,16 +34,6 @@ def intervals(first: int, last: int, number: int) -> pd.DataFrame:
     return pd.DataFrame({"phase": phases, "start_ns": starts, "end_ns": starts + 100 * MS})
 
 
-def test_the_steady_window_is_that_of_the_intervals_as_in_the_trials_columns() -> None:
-    """The RTT rises up to the end of the steady window; the probes after it are as fast as the first."""
-    flat, rising = [160.0 * MS] * 20, [(160.0 + 2 * place) * MS for place in range(20)]
-    series = {"loaded_probes": probes([*flat, *rising, *flat]), "sender_intervals": intervals(20, 40, 60)}
-    found = classify(with_series(make_sweep(3, levels=LEVELS), series))
-    assert (found.classified, found.rising, found.still_rising) == (3, 3, True)
-    series["sender_intervals"] = intervals(20, 60, 60)
-    assert not classify(with_series(make_sweep(3, levels=LEVELS), series)).still_rising
-
-
 def test_where_histograms_were_kept_the_means_of_their_intervals_are_read() -> None:
     rises = [*[160.0] * 20, *(160.0 + 2 * place for place in range(20))]
     for course, still in ((rises, True), (rises[:20] * 2, False)):

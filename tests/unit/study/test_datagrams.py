@@ -10,7 +10,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.report.datagram_text import format_datagram_limit
 from pathlab.study.analyses import Study
 from pathlab.study.datagram_limit import DatagramLimit, DatagramReading, classify_datagrams
-from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
+from pathlab.study.datagram_trial import estimate_trial_loss
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.results import SyntheticResults, make_campaign
 from tests.builders.trials import make_record
@@ -51,15 +51,6 @@ def test_host_limited_trials_are_kept_and_lab_limited_ones_are_not() -> None:
     assert (shown.result.provisional, shown.selection.used) == (True, 8)
     both = [{**SLOW, "gso": on} for on in (False, True)]
     assert not Study(make_udp_trials(both, carry_flow, flags=("lab-limited",))).offloads()
-
-
-def test_other_trials_have_no_datagrams() -> None:
-    tcp = make_udp_trials([{**SLOW, "transport": "tcp"}], carry_flow)
-    messages = make_udp_trials([{**SLOW, "message_bytes": 64}], carry_flow)
-    for results in (tcp, messages):
-        study = Study(results)
-        for answers in (study.datagrams(), study.offloads(), study.datagram_cost()):
-            assert len(answers) == 0
 
 
 def test_gso_is_compared_with_the_same_flow_without_it_in_each_cycle() -> None:
@@ -140,16 +131,6 @@ def test_the_limit_is_where_most_was_lost_or_not_sent(
     assert (found.undecided is None) is (limit is not None)
 
 
-def test_figures_and_thresholds_are_the_evidence() -> None:
-    found = classify_datagrams(make_reading(**lose(path=10, host=20), receiver_core_ratio=0.99))
-    met = {one.name: one.met for one in found.evidence}
-    assert met == {
-        **{"unsent_ratio": False, "lost_host_ratio": True, "lost_path_ratio": True},
-        **{"sender_core_ratio": None, "receiver_core_ratio": True},
-    }
-    assert found.beside == (DatagramLimit.PATH,)
-
-
 def make_single(blocks: list[tuple[int, int]], runs: list[dict[str, Any]] | None = None) -> SyntheticResults:
     rows = [
         {"index": index, "phase": phase, "stream": 0, "received": received, "lost": lost}
@@ -196,9 +177,3 @@ def test_a_loss_after_the_last_arrival_or_of_nothing() -> None:
     assert not bare.interval_ratio.decided
     for missing in (make_record(), make_record(udp_sent_packets=0, udp_lost_packets=0)):
         assert estimate_trial_loss(make_single([(1, 0)]), 1, missing) is None
-
-
-def test_histograms_of_a_trial_without_any() -> None:
-    results = make_single([(1000, 0)] * 3)
-    assert read_histograms(results, 1) == {}
-    assert find_loss_runs({}) is None

@@ -1,33 +1,17 @@
 """Whether comparisons rest on the draw of the order, and what a plan can learn from earlier trials."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pathlab.study.analyses import Study
 from pathlab.study.noise import measure_noise
-from pathlab.study.trials import is_order_drawn, read_study_trials
+from pathlab.study.trials import read_study_trials
 from tests.builders.recommendations import KIB, make, rate
 from tests.builders.results import SyntheticResults, make_quickstart, with_order
 
 LEVELS = [(8, 64 * KIB), (4, 128 * KIB), (2, 256 * KIB)]
-
-
-@pytest.mark.parametrize(
-    ("model", "drawn"),
-    [
-        ({"order": "random"}, True),
-        ({"order": "random", "block": "cycle", "search": None}, True),
-        ({"order": "random", "block": "cycle+hour"}, False),
-        ({"order": "random", "search": {"loss": 0.01}}, False),
-        ({"order": "given"}, False),
-        ({"name": "imported", "imported": True}, False),
-    ],
-)
-def test_only_a_free_draw_in_every_cycle_counts(model: dict[str, Any], drawn: bool) -> None:
-    assert is_order_drawn(model) is drawn
 
 
 def measure(cycles: int, order: str) -> SyntheticResults:

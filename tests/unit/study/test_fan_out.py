@@ -31,9 +31,3 @@ def test_each_and_all_sinks_beside_the_fewest() -> None:
     assert (alone.total_ratio, alone.total_ratio_interval) == (None, None)
     assert alone.jain_ratio.n == 0
     assert most.jain_ratio.median == pytest.approx(0.97)
-
-
-def test_one_number_of_sinks_is_no_fan_out() -> None:
-    assert study(make_message_trials([{"streams": 4}], share)).fan_out() == ()
-    offered = [{"streams": sinks, "message_rate_per_s": 1000} for sinks in (1, 2)]
-    assert study(make_message_trials(offered, share, cycles=2)).fan_out() == ()

@@ -47,16 +47,6 @@ def test_a_rate_that_was_missed_at_times_is_not_shown_to_be_met() -> None:
     assert found.candidates[0].shortcoming is Shortcoming.RATE_UNSURE
 
 
-def test_the_front_has_the_least_p99_at_each_rate(study: Study) -> None:
-    points = [one.result for one in study.message_front() if one.result.message_bytes == 64]
-    assert {one.setup.name for one in points} == {"shared-memory"}
-    rates = [one.figures.offered_messages_per_s for one in points]
-    assert rates == sorted(rates)
-    assert max(rates) == 200_000
-    latencies = [one.figures.p99_ns.median or 0 for one in points]
-    assert latencies == sorted(latencies)
-
-
 def test_the_front_changes_hands_where_batching_carries_more() -> None:
     points = [one.result for one in Study(make_message_results((TCP, BATCHED), sizes=(64,))).message_front()]
     names = {one.figures.offered_messages_per_s: one.setup.name for one in points}
@@ -87,50 +77,3 @@ def test_setups_without_a_usable_trial_are_named() -> None:
     assert {one.result.trials for one in latency} == {0}
     assert {count.reason for one in latency for count in one.selection.excluded} == {"lab-limited"}
     assert {one.result.setup.name for one in study.message_knee()} == {"tcp"}
-
-
-def test_a_rate_that_one_trial_missed_is_not_on_the_front() -> None:
-    def miss(record: TrialRecord) -> TrialRecord:
-        late = record.cycle == 3 and record.offered_messages_per_s == 100_000
-        return replace(record, flags=("rate-missed",)) if late else record
-
-    points = [one.result for one in change(make_message_results((TCP,), sizes=(64,)), miss).message_front()]
-    assert max(one.figures.offered_messages_per_s for one in points) == 50_000
-
-
-def test_messages_that_never_returned_are_the_slowest() -> None:
-    """0.9 % are missing: p99 of all messages is about the p99.9 of those that returned."""
-
-    def lose(record: TrialRecord, share: float) -> TrialRecord:
-        sent = record.messages_total or 0
-        lost = round(share * sent)
-        return replace(record, messages_missing=lost, messages_total=sent - lost)
-
-    def measure(share: float) -> Study:
-        return change(make_message_results((TCP,), sizes=(64,)), lambda one: lose(one, share))
-
-    whole, lossy = (choose(measure(share), 5000, 40_000).candidates[0] for share in (0.0, 0.0090092))
-    median = (whole.figures.p99_ns.median or 0) / 3
-    assert whole.meets
-    assert lossy.shortcoming is Shortcoming.TOO_SLOW
-    assert lossy.figures.p99_ns.median == pytest.approx(5 * median, rel=0.01)
-    assert lossy.figures.missing_ratio == pytest.approx(0.009, rel=0.01)
-    spared = choose(measure(0.001), 5000, 50_000)
-    assert 3 * median < (spared.recommended.figures.p99_ns.median or 0) < 3.3 * median
-    gone = measure(0.02)
-    assert choose(gone, 5000, 10**9).candidates[0].shortcoming is Shortcoming.RATE_MISSED
-    assert not gone.message_front()
-    (answer,) = (one for one in gone.message_latency() if one.result.offered_messages_per_s == 5000)
-    assert {one.reason for one in answer.selection.excluded} == {"messages-missing"}
-    found = [one.result for one in measure(0.005).message_latency()]
-    latency = next(one for one in found if one.offered_messages_per_s == 5000)
-    assert latency.p99_9_ns.median is None
-    assert latency.p99_ns.n == 8
-
-
-def test_another_build_is_no_alternative() -> None:
-    other = Setup({"build": "against"}, base_ns=1_000.0, cpu_ns=500.0)
-    study = Study(make_message_results((Setup({"build": "this"}), other), sizes=(64,)))
-    assert [one.setup.read("build") for one in choose(study, 5000, 50_000).candidates] == ["this"]
-    assert {one.result.setup.read("build") for one in study.message_front()} == {"this"}
-    assert {one.result.compared for one in study.message_front()} == {1}

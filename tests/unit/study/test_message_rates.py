@@ -1,12 +1,10 @@
 """Messages by size: their rates, their cost, which trials are taken, and published figures beside them."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pathlab.study.analyses import Study
 from pathlab.study.message_rates import read_level
 from pathlab.study.references import find_published, find_published_fan_out
 from pathlab.study.trials import Condition
@@ -34,22 +32,6 @@ def test_offered_rates_and_round_trips_do_not_show_what_can_be_carried() -> None
     found = study(make_message_trials(given, carry, cycles=2))
     assert len(found.message_rates()) == len(WRITE_SIZES)
     assert len(found.message_cost()) == 1
-
-
-def test_the_cost_is_that_of_messages_though_their_stream_has_more_bytes() -> None:
-    """Protocol Buffers put a length and keys before the content: the throughput is not the messages' own."""
-
-    def measure(share: float) -> Study:
-        results = make_message_trials([{"encoding": "protobuf"}], carry, noise=0.001)
-        results.change_trials(
-            lambda one: replace(one, throughput_bits_per_s=share * (one.throughput_bits_per_s or 0))
-        )
-        return study(results)
-
-    (plain,), (framed,) = (measure(share).message_cost() for share in (1.0, 1.2))
-    assert plain.result.message_ns == pytest.approx(2000, rel=0.02)
-    assert framed.result.message_ns == plain.result.message_ns
-    assert framed.result.half_size_bytes == pytest.approx(2000, rel=0.03)
 
 
 def test_without_a_message_in_the_steady_window_a_trial_is_excluded() -> None:

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.report.names import shorten_levels
 from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.candidates import Candidate, CellVerdicts, build_candidates
-from pathlab.study.document import build_analysis_document
 from pathlab.study.recommendation import Confidence, Recommendation, recommend
 from tests.builders.recommendations import KIB, answer, make, rate, take_recommended
 from tests.builders.results import SyntheticResults
@@ -35,20 +33,6 @@ def mark(streams: Iterable[int], flags: tuple[str, ...], *, from_cycle: int = 0)
     return make(LEVELS, 8, flag)
 
 
-def test_only_lab_limited_trials_are_provisional_and_usable_ones_are_not_mixed_with_them() -> None:
-    (condition,) = Study(mark([1], ("lab-limited",))).conditions()
-    limited, usable = condition.all_cells
-    assert limited.is_provisional
-    assert not usable.is_provisional
-    assert (len(limited.sample), len(limited.shown), len(usable.shown)) == (0, 8, 8)
-    assert limited.throughput.median is None
-    assert condition.cells == (usable,)
-    assert condition.has_provisional
-    (condition,) = Study(mark([1], ("lab-limited",), from_cycle=1)).conditions()
-    assert not condition.has_provisional  # one trial is usable: its figures alone are shown
-    assert len(condition.all_cells[0].shown) == 1
-
-
 @pytest.mark.parametrize("other", ["host-limited", "window-short", "congestion-not-granted"])
 def test_a_trial_with_another_flaw_is_not_provisional(other: str) -> None:
     for flags in ((other,), ("lab-limited", other)):
@@ -56,26 +40,6 @@ def test_a_trial_with_another_flaw_is_not_provisional(other: str) -> None:
         assert not condition.has_provisional
         assert not any(len(cell.shown) for cell in condition.all_cells)
         assert answer(mark([1, 2], flags)).recommended is None
-
-
-def test_a_path_with_provisional_figures_alone_gets_a_provisional_recommendation() -> None:
-    found = answer(mark([1, 2], ("lab-limited",)))
-    assert (take_recommended(found).streams, take_recommended(found).provisional) == (2, True)
-    assert (found.provisional, found.confidence) == (True, Confidence.LOW)
-    assert take_recommended(found).median_bits_per_s == pytest.approx(100e6, rel=0.02)
-    assert take_recommended(found).n == 8
-    for one in found.candidates:
-        assert (one.enough, one.equivalent, one.more_cycles, one.limit) == (None, None, None, None)
-        assert one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL
-        assert one.drtt_ns.interval.undecided is Undecided.PROVISIONAL
-    assert (found.undecided, found.more_cycles, found.capacity) == ((), None, None)
-
-
-def test_the_smallest_of_provisional_ones_that_carry_enough_by_their_medians_is_named() -> None:
-    change = rate({(1, 64): 99e6, (2, 64): 100e6}, flags=("lab", "lab-limited"))
-    found = answer(make(LEVELS, 8, change))
-    assert found.provisional
-    assert take_recommended(found).streams == 1
 
 
 @pytest.mark.parametrize(
@@ -111,15 +75,6 @@ def test_a_combination_with_a_trial_that_counts_is_not_preferred_to_better_ones_
     found = answer(make(levels, 2, flag))
     assert (found.provisional, found.confidence) == (True, Confidence.LOW)
     assert (take_recommended(found).median_bits_per_s or 0.0) >= 0.9 * 895e6
-
-
-def test_a_usable_repetition_replaces_its_flagged_trial() -> None:
-    results = make(LEVELS, 7, rate(RATES))
-    first = [replace(one, flags=("lab", "lab-limited")) for one in results.records if one.cycle >= 3]
-    again = [replace(one, attempt=2, flags=("lab",)) for one in first]
-    results.records[:] = [*(one for one in results.records if one.cycle < 3), *first, *again]
-    found = answer(results)
-    assert [(one.n, one.complete, one.exclusion) for one in found.candidates] == [(7, 7, None)] * 2
 
 
 LADDER = [(1, 64 * KIB), (1, None), (4, 64 * KIB), (4, None), (2, 128 * KIB), (8, 32 * KIB)]
@@ -199,22 +154,3 @@ def check_sentences(found: Recommendation, chosen: Candidate, usable: list[Candi
         assert ("prefers fewer streams" in text) <= (
             weigh(chosen)[0] == weigh(rival)[0] and chosen.streams < rival.streams
         )
-
-
-def test_few_usable_trials_of_an_overloaded_combination_are_taken_without_the_others() -> None:
-    found = answer(mark([1, 2], ("lab-limited",), from_cycle=2))
-    assert (found.provisional, found.confidence) == (True, Confidence.LOW)
-    assert (take_recommended(found).n, take_recommended(found).provisional) == (2, False)
-
-
-def test_the_document_says_what_is_provisional_and_keeps_it_out_of_every_other_analysis() -> None:
-    document = build_analysis_document(Study(mark([1, 2], ("lab-limited",))))
-    (recommendation,) = document["analyses"].pop("recommendation")
-    result = recommendation["result"]
-    assert (result["provisional"], result["confidence"]) == (True, "low")
-    assert [one["provisional"] for one in result["candidates"]] == [True, True]
-    assert result["candidates"][0]["throughput_bits_per_s"]["interval"]["undecided"] == "provisional"
-    assert recommendation["selection"]["used"] == 0
-    del document["analyses"]["cells"]
-    used = {one["selection"]["used"] for answers in document["analyses"].values() for one in answers}
-    assert used <= {0}

@@ -256,12 +256,6 @@ def test_cells_are_classified_from_their_series_evenly_over_the_cycles() -> None
     assert warm_up.result.undecided is Undecided.TOO_FEW_SAMPLES
 
 
-def test_trials_without_series_are_undecided() -> None:
-    (answer,) = Study(make_sweep(3, levels=[(2, None)])).limits()
-    assert (answer.result.limit, answer.result.undecided) == (None, Undecided.NOT_MEASURED)
-    assert answer.result.classified == 3
-
-
 def test_a_damaged_series_is_said_and_the_trial_undecided(tmp_path: Path) -> None:
     frame = make_intervals()
     kept = replace(COMPLETE, streams=STREAMS)

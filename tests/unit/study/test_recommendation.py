@@ -8,36 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.verdicts.drift import DriftVerdict
-from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Confidence
 from tests.builders.recommendations import (
     KIB,
     LINE_BITS_PER_S,
-    QUICK,
     answer,
     carry,
     make,
     rate,
-    sweep,
     take_recommended,
 )
 from tests.builders.results import SyntheticResults, make_quickstart
-
-
-def test_the_least_product_that_carries_enough_is_recommended() -> None:
-    found = answer(make_quickstart(cycles=8))
-    assert found.confidence is Confidence.HIGH
-    assert take_recommended(found).size_bytes == 256 * KIB
-    enough = {one.levels: one.enough for one in found.candidates}
-    assert enough == {
-        (streams, window * KIB): streams * window >= 256 for streams in (1, 2, 4, 8) for window in (64, 256)
-    }
-    assert found.capacity is not None
-    assert take_recommended(found).share_ratio == pytest.approx(1.0, abs=0.01)
-    assert take_recommended(found).limit is Limit.PATH_CAPACITY
-    assert found.more_cycles is None
 
 
 def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_streams() -> None:
@@ -77,12 +60,6 @@ def test_shares_of_the_best_and_of_the_link_are_part_of_the_answer() -> None:
     assert found.share_of_best_ratio == pytest.approx(36.2 / 38.0, rel=1e-3)
     assert found.share_of_link_ratio == pytest.approx(38e6 / LINE_BITS_PER_S, rel=1e-3)
     assert take_recommended(found).cpu_s_per_gb is not None
-
-
-def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:
-    found = sweep(QUICK, 8, rising=(12,))
-    assert found.confidence is Confidence.HIGH
-    assert [one.levels for one in found.still_rising] == [(12, 64_000)]
 
 
 @settings(max_examples=12)

@@ -33,25 +33,3 @@ def test_bytes_are_those_of_the_steady_window() -> None:
 def test_a_stream_without_steady_intervals_has_no_count() -> None:
     assert read((0, 5, "warmup"), (1, 7, "steady")) == {1: 7}
     assert read((0, 5, "warmup")) == {}
-
-
-class SenderAlone:
-    """A source with the sender's intervals of one trial, of TCP or of UDP, and perhaps the receiver's."""
-
-    def __init__(self, *, datagrams: bool, received: bool = False) -> None:
-        rows = {"stream": [0, 1], "bytes": [7, 8], "phase": ["steady"] * 2}
-        sent = rows | {"packets": [1, 2] if datagrams else [None, None]}
-        self.tables = {"sender_intervals": pa.table(sent)}
-        if received:
-            self.tables["receiver_intervals"] = pa.table(rows | {"bytes": [5, 6]})
-
-    def series_tables(self, _trial_id: int, wanted: Any) -> dict[str, pa.Table]:
-        return {kind: self.tables[kind] for kind in wanted if kind in self.tables}
-
-
-def test_the_senders_intervals_count_where_the_receiver_has_none_and_it_is_tcp() -> None:
-    found = read_stream_bytes(cast(StudySource, SenderAlone(datagrams=False)), 1)
-    assert (dict(found.counts), found.by_sender) == ({0: 7, 1: 8}, True)
-    found = read_stream_bytes(cast(StudySource, SenderAlone(datagrams=False, received=True)), 1)
-    assert (dict(found.counts), found.by_sender) == ({0: 5, 1: 6}, False)
-    assert read_stream_bytes(cast(StudySource, SenderAlone(datagrams=True)), 1) is None

@@ -9,9 +9,8 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
-from pathlab.study.technology_overhead import LeastMedian, find_least_median
 from pathlab.study.technology_round_trips import TechnologyRoundTrips
-from tests.builders.results import SyntheticResults, join_results
+from tests.builders.results import SyntheticResults
 from tests.builders.technologies import FACTS, LOADS, Facts, Technology, make_adapter, make_technology_results
 
 TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
@@ -36,18 +35,6 @@ def find_technology(study: Study, engine: str) -> TechnologyRoundTrips:
 @pytest.fixture(scope="module")
 def study() -> Study:
     return make_study(make_technology_results())
-
-
-def test_technologies_are_named_and_ordered_by_their_median(study: Study) -> None:
-    found = [one.result for one in study.technologies() if one.result.message_bytes == 64]
-    assert [one.technology for one in found] == [
-        *("shared-memory (spinning)", "unix", "tcp", "udp", "tcp-python", "tcp-pipe"),
-        *("redis", "grpc", "quic-aioquic"),
-    ]
-    assert [one.place for one in found] == list(range(1, 10))
-    medians = [one.median_ns.median or 0.0 for one in found]
-    assert medians == sorted(medians)
-    assert found[2].median_ns.median == pytest.approx(4_003, rel=0.03)
 
 
 def test_figures_are_of_all_round_trips_together(study: Study) -> None:
@@ -99,11 +86,6 @@ def test_the_share_of_the_language_is_that_of_the_time_added(study: Study) -> No
     assert cycles == 8
 
 
-def test_a_baseline_over_another_transport_gives_no_share(study: Study) -> None:
-    assert FACTS["quic-aioquic"].beneath != FACTS["tcp-python"].beneath
-    assert share(study) == (None, 0)
-
-
 def test_cycles_in_which_a_technology_is_faster_count_in_the_share() -> None:
     python, quic = make_adapter("tcp-python", 4_400.0), make_adapter("quic-aioquic", 4_800.0)
     study = measure((TCP, python, quic), noise_ratio=0.2, cycles=20, correlation=0.0)
@@ -143,54 +125,6 @@ def test_each_trial_has_the_same_weight_however_short_its_round_trips_are() -> N
     assert tcp.tail.n == round(8 * 8 / (3 / 8_000 + 5 / 2_000))  # the effective number
 
 
-def test_the_least_median_is_decided_in_pairs() -> None:
-    (group,) = measure(cycles=8).technology_groups()
-    assert find_least_median(group) == LeastMedian(technology="tcp", rivals=(), cycles=8)
-    near = make_adapter("tcp-python", 4_001.0, 0.05)
-    (group,) = measure((TCP, near, REDIS), noise_ratio=0.05).technology_groups()
-    found = find_least_median(group)
-    assert {found.technology, *found.rivals} == {"tcp", "tcp-python"}
-    (group,) = measure(cycles=2).technology_groups()
-    found = find_least_median(group)
-    assert (found.rivals, found.undecided) == (("redis",), Undecided.TOO_FEW_SAMPLES)
-
-
-def test_the_transport_beneath_is_the_one_with_the_least_median() -> None:
-    polling = Technology({"wait": "poll"}, 2_000.0)
-    (found,) = measure((TCP, polling, REDIS)).technology_overhead()
-    assert found.result.beneath == "tcp (spinning)"
-    assert found.result.median.ratio == pytest.approx(10.0, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        [{"cpus_sender": "0", "cpus_receiver": core} for core in ("0", "1")],
-        [{"placement": where} for where in ("host", "process")],
-        [{"background": load} for load in ("none", "cpu")],
-        [{"priority": level} for level in (None, 50)],
-        [{"streams": streams} for streams in (1, 4)],
-    ],
-)
-def test_what_is_no_setting_of_a_technology_is_never_pooled(settings: list[dict[str, Any]]) -> None:
-    study = measure(settings=settings)
-    assert len(study.technology_groups()) == 2
-    assert [len(one.loads) for one in study.technology_groups()] == [2, 2]
-    assert len({one.name for one in study.technology_groups()}) == 2
-    assert [one.result.median.first_n for one in study.technology_overhead()] == [8, 8]
-
-
-def test_settings_that_set_two_loads_of_a_technology_apart_are_named() -> None:
-    nagle = Technology({"no_delay": False}, 40_000.0)
-    (group,) = measure((TCP, nagle, REDIS)).technology_groups()
-    assert [one.technology for one in group.loads] == ["tcp, no delay", "redis", "tcp, Nagle"]
-
-
-def test_without_the_transport_beneath_there_is_no_overhead() -> None:
-    unix = Technology({"transport": "unix"})
-    assert measure((unix, REDIS)).technology_overhead() == ()
-
-
 def test_a_technology_that_is_not_installed_here_has_round_trips_and_no_overhead() -> None:
     study = measure()
     study.technology_facts = {}
@@ -201,17 +135,6 @@ def test_a_technology_that_is_not_installed_here_has_round_trips_and_no_overhead
     assert len(study.technology_overhead()) == 0  # answered before
     study.reread()
     assert len(study.technology_overhead()) == 1
-
-
-def test_cycles_without_one_of_the_two_are_no_pairs() -> None:
-    results = make_technology_results((TCP, REDIS), sizes=(64,), histograms=False)
-    lost = {(0, None), (1, "redis 1.2.3")}
-    failed: dict[str, Any] = {"status": "failed", "failed_stage": "adapter", "round_trip_median_ns": None}
-    results.change_trials(
-        lambda one: replace(one, **failed) if (one.cycle, one.adapter_versions) in lost else one
-    )
-    (found,) = make_study(results).technology_overhead()
-    assert found.result.median.first_n == 6
 
 
 def test_a_technology_whose_trials_all_failed_is_last_and_undecided() -> None:
@@ -250,25 +173,6 @@ def test_loads_are_listed_by_size_and_from_low_to_high() -> None:
     study = measure((REDIS, TCP), settings=settings, sizes=(1024, 64))
     found = [(one.result.message_bytes, one.result.technology) for one in study.loaded_round_trips()]
     assert list(dict.fromkeys(found)) == [(64, "tcp"), (64, "redis"), (1024, "tcp"), (1024, "redis")]
-
-
-def test_rows_of_several_paths_are_apart_each_in_its_own_order() -> None:
-    """On the second path the order of the technologies is another one."""
-    settings = [{"background": load} for load in ("cpu", "none")]
-    paths = []
-    for redis_ns, end in ((20_000.0, "east"), (2_000.0, "north")):
-        made = make_technology_results(
-            (replace(REDIS, base_ns=redis_ns), TCP), sizes=(64,), settings=settings, histograms=False
-        )
-        made.change_trials(path_destination=end)
-        paths.append(made.copy(plan=[replace(row, path_destination=end) for row in made.plan()]))
-    results = join_results(paths)
-    found = make_study(results).loaded_round_trips()
-    names = [(one.condition.path_destination, one.result.technology) for one in found]
-    assert names == [
-        *([("east", "tcp")] * 2 + [("east", "redis")] * 2),
-        *([("north", "redis")] * 2 + [("north", "tcp")] * 2),
-    ]
 
 
 def test_each_metric_and_path_is_a_family_of_its_own() -> None:

@@ -5,7 +5,6 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -56,14 +55,6 @@ def test_what_is_usable_is_what_medians_take(stored: Path) -> None:
     assert [is_usable(record) for record in records] == [is_counted(record) for record in records]
     assert set(frame["trial_id"][frame["usable"]]) == taken
     assert 0 < len(taken) < len(STATES)
-
-
-@pytest.mark.parametrize("name", ["messages_per_s", "udp_sent_packets_per_s"])
-def test_host_limited_trials_of_messages_and_datagrams_are_usable(name: str) -> None:
-    changes: dict[str, Any] = {name: 5.0}
-    limited = replace(COMPLETE, flags=(Flag.HOST_LIMITED,), throughput_bits_per_s=1e6)
-    assert (is_usable(limited), is_usable(replace(limited, **changes))) == (False, True)
-    assert not is_usable(replace(limited, flags=(Flag.LAB_LIMITED,), **changes))
 
 
 def test_probes_alone_are_usable_by_their_round_trips() -> None:

@@ -10,12 +10,10 @@ import pytest
 
 from pathlab.report.explorer.trial_document import read_details
 from pathlab.report.limit_text import format_limit
-from pathlab.report.text import render_trial
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.trial_limit import classify_record
 from tests.builders.explored import make_explored
-from tests.builders.printed import print_text
 from tests.builders.results import write_results
 
 
@@ -33,25 +31,6 @@ def find_section(document: dict[str, Any], key: str) -> dict[str, Any]:
     (found,) = [one for one in document["sections"] if one["key"] == key]
     assert isinstance(found, dict)
     return found
-
-
-def print_stored(folder: Path, trial_id: int) -> str:
-    """What `pathlab measure` prints of a trial."""
-    with StudiedResults.open(folder) as stored:
-        record = stored.record(trial_id)
-        return print_text(lambda console: render_trial(record, stored, trial_id, console), 400)
-
-
-def test_facts_probes_and_streams_are_those_of_measure(folder: Path, results: ExploredResults) -> None:
-    document = read_details(results, results.find_row("A:3"))
-    printed = print_stored(folder, 3)
-    facts = find_section(document, "results")["facts"]
-    assert len(facts) > 6
-    assert all(f"{label} " in printed and text in printed for label, text in facts)
-    for key in ("probes", "streams"):
-        rows = find_section(document, key)["rows"]
-        assert rows
-        assert all(cell in printed for row in rows for cell in row)
 
 
 def test_the_limit_is_that_of_the_report_with_its_evidence(folder: Path, results: ExploredResults) -> None:

@@ -116,12 +116,6 @@ def test_tables_hold_every_number_that_is_drawn() -> None:
     assert tabulate(make_empty())[1] == []
 
 
-def test_csv_names_what_x_is_and_quotes() -> None:
-    lines = write_csv(make_sweep(windows=1)).splitlines()
-    assert lines[0] == "panel,series,x: Streams,y,low,high,note"
-    assert '"a & b <i>""c""</i>' in write_csv(make_hostile())
-
-
 @pytest.mark.parametrize(
     ("folder", "script"), [("report/plotly", "plotly-basic.min.js"), ("web/uplot", "uPlot.iife.min.js")]
 )

@@ -1,13 +1,11 @@
 """Numbers that no screen can hold: which are drawn, and the remarks on the others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from pathlab.report.plots.extents import Extent, break_title, format_tick, mark_axis, measure_extents
-from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
-from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
+from pathlab.report.plots.extents import Extent, format_tick, mark_axis, measure_extents
+from pathlab.report.plots.model import Area, Axis, Curve, Plot, Points, Scale
+from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, prepare_plot
 from tests.builders.plots import list_samples, make_panel, make_plot
 
 PROBES = 100_000
@@ -39,19 +37,6 @@ def test_many_points_keep_extremes_outliers_and_their_hover() -> None:
     assert prepare_plot(ready) is ready
 
 
-def test_each_column_keeps_what_a_screen_shows_of_it() -> None:
-    rng = np.random.default_rng(4)
-    x, y = np.sort(rng.random(20_000)), rng.normal(size=20_000)
-    places = keep_columns(x, y)
-    assert np.array_equal(places, np.unique(places))
-    edges = np.linspace(x.min(), x.max(), COLUMNS + 1)
-    column = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, COLUMNS - 1)
-    for number in range(0, COLUMNS, 37):
-        there, kept = y[column == number], y[places[column[places] == number]]
-        assert there.min() == kept.min()
-        assert there.max() == kept.max()
-
-
 def test_lines_of_many_points_keep_their_gaps() -> None:
     x = np.arange(10_000.0)
     y = np.where((x > 4_000) & (x < 6_000), np.nan, np.sin(x))
@@ -80,39 +65,6 @@ def test_few_points_stay_as_they_are() -> None:
     assert ready.panels[0].layers == (curve,)
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        Curve(name="line", x=np.zeros(0), y=np.zeros(0)),
-        Points(name="cloud", x=np.array([1.0]), y=np.array([np.nan])),
-        Bars(name="bars", x=np.array([np.nan]), height=np.array([3.0])),
-        Area(name="band", x=np.array([1.0]), low=np.array([0.0]), high=np.array([np.inf])),
-    ],
-)
-def test_nothing_to_draw_is_an_empty_plot_with_its_reason(layer: Curve | Points | Bars | Area) -> None:
-    ready = prepare_plot(make_plot(make_panel(layer, Span(name="steady", start=0, end=1))))
-    assert ready.panels == ()
-    assert ready.empty
-    assert prepare_plot(ready) is ready
-
-
-@pytest.mark.parametrize("value", [0.0, float("nan")])
-def test_a_line_without_a_place_is_left_out(value: float) -> None:
-    curve = Curve(name="line", x=np.array([1.0]), y=np.array([2.0]))
-    ready = prepare_plot(make_plot(make_panel(curve, Rule(name="capacity", value=value), y=Scale.LOG2)))
-    assert ready.panels[0].layers == (curve,)
-
-
-def test_what_an_axis_cannot_show_becomes_a_gap() -> None:
-    y = np.array([0.0, -3.0, 10.0, np.inf, 1e200, np.nan, 100.0])
-    curve = Curve(name="line", x=np.arange(1.0, 8.0), y=y, low=y - 1, high=y + 1)
-    ready = prepare_plot(make_plot(make_panel(curve, y=Scale.LOG10)))
-    (kept,) = ready.panels[0].layers
-    assert isinstance(kept, Curve)
-    assert np.isfinite(kept.y).tolist() == [False, False, True, False, False, False, True]
-    assert "4 values" in ready.sentence
-
-
 def test_a_curve_whose_intervals_are_all_undecided_is_drawn() -> None:
     undecided = np.full(2, np.nan)
     curve = Curve(name="line", x=np.arange(2.0), y=np.arange(2.0), low=undecided, high=undecided)
@@ -136,18 +88,6 @@ def test_axes_reach_every_value_and_begin_at_zero_where_asked() -> None:
                     assert across.low <= np.nanmin(layer.x) <= np.nanmax(layer.x) <= across.high
                     assert upwards.low <= np.nanmin(layer.y) <= np.nanmax(layer.y) <= upwards.high
             assert upwards.low == 0 or not panel.y.from_zero
-
-
-@pytest.mark.parametrize("value", [0.0, 1e-300, 1e-9, 1.0, 1e99, -5.0])
-@pytest.mark.parametrize("from_zero", [True, False])
-def test_a_single_value_has_an_axis_around_it(value: float, from_zero: bool) -> None:
-    panel = make_panel(Curve(name="one", x=np.array([value]), y=np.array([value])))
-    ((across, upwards),) = measure_extents(make_plot(replace(panel, y=replace(panel.y, from_zero=from_zero))))
-    for extent in (across, upwards):
-        assert extent.low < extent.high
-        assert extent.low <= value <= extent.high
-    if value == 0 and from_zero:
-        assert upwards == Extent(low=0, high=1)  # one of its unit
 
 
 def test_shared_axes_reach_as_far() -> None:
@@ -176,12 +116,6 @@ def test_logarithmic_axes_are_marked_at_round_numbers() -> None:
     assert format_tick(5e5) == "5×10⁵"
     assert format_tick(1e-7) == "10⁻⁷"
     assert format_tick(0.25) == "0.25"
-
-
-def test_titles_break_into_lines() -> None:
-    lines = break_title("one two three " + "x" * 50, 12)
-    assert max(map(len, lines)) <= 12
-    assert "".join(lines).replace(" ", "") == "onetwothree" + "x" * 50
 
 
 @pytest.mark.parametrize(

@@ -55,16 +55,6 @@ def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     assert (window.start, window.end) == (0.5, 3.5)
 
 
-def test_rates_are_in_a_unit_of_their_size() -> None:
-    record = make_trial(4, 65536)
-    carried = np.full(8, 1_250_000_000)
-    series = {"receiver_intervals": make_stream_intervals(2, 4, bytes=carried)}
-    panel = plot_trial(make_trial_inputs(record, series), 1).panels[0]
-    assert panel.y.title == "Rate (Gbit/s)"
-    highest = max(float(layer.high.max()) for layer in find_layers(panel, Area).values())
-    assert highest == pytest.approx(400)
-
-
 def test_every_series_has_its_panel_on_one_time_axis() -> None:
     record = make_trial(2, 65536, cycle=4)
     steps = np.repeat(np.arange(30), 2)
@@ -174,14 +164,6 @@ def test_many_cores_and_probes_are_thinned() -> None:
     assert len(find_layers(find_panel(plot, "RTT"), Points)["probes under load"].x) < 10_000
     raw = plot_trial(make_trial_inputs(make_trial(1, 65536), {"loaded_probes": probes}), 1)
     assert len(find_layers(find_panel(raw, "RTT"), Points)["probes under load"].x) == 100_000
-
-
-def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
-    record = replace(make_trial(2), flags=("imported",), engine_version="iperf3 3.12")
-    series = {"sender_intervals": make_stream_intervals(20, 2, bytes=125_000, snd_cwnd_bytes=50_000)}
-    plot = draw_trial(record, series)
-    assert float(find_layers(plot.panels[0], Area)["stream 1"].high[3]) == pytest.approx(20)
-    assert find_layers(find_panel(plot, "Congestion"), Curve)["stream 0"].y[0] == 50
 
 
 def test_an_unknown_trial_is_one_line(quickstart: ReportInputs) -> None:

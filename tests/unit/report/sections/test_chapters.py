@@ -9,12 +9,12 @@ import pytest
 from pathlab.discover.capacity import CapacityResult
 from pathlab.report.blocks import Paragraph, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Plot, Points
+from pathlab.report.plots.model import Plot
 from pathlab.report.sections import chapters, routes
 from pathlab.report.sections.lazy import build_blocks
-from pathlab.store.records import JournalRecord, TrialRecord
+from pathlab.store.records import JournalRecord
 from tests.builders.paths import sample_capacity, sample_report
-from tests.builders.results import LAB, BareResults, SyntheticResults, join_results
+from tests.builders.results import BareResults, SyntheticResults, join_results
 from tests.builders.sections import draw, find_curve, find_table, list_blocks, make_inputs, take_interval
 from tests.builders.sweeps import make_sweep
 from tests.unit.study.test_bad_input import BAD
@@ -79,44 +79,6 @@ def test_failed_trials_alone_fill_no_chapter() -> None:
     results = make_sweep(1)
     results.change_trials(status="failed", throughput_bits_per_s=None, failed_stage="connect")
     assert [section.key for section in chapters.build_sections(make_inputs(results))] == ["not-decided"]
-
-
-def test_lab_limited_trials_are_drawn_open() -> None:
-    results = make_sweep(2, environment={"lab": LAB})
-    results.change_trials(flags=("lab", "lab-limited"))
-    plot = draw(make_inputs(results), "throughput-streams-1")
-    points = [one for one in plot.panels[0].layers if isinstance(one, Points)]
-    assert [one.slot for one in points] == [0, 1, 2, 3]
-    assert all(one.hollow and one.x.size == 14 for one in points)
-
-
-def make_conditions() -> SyntheticResults:
-    """The same sweep under two congestion controls, the second 20 % faster."""
-
-    def speed(record: TrialRecord) -> TrialRecord:
-        started = record.started_utc.replace("2026-01-02", "2026-01-03")
-        return replace(
-            record, started_utc=started, throughput_bits_per_s=1.2 * (record.throughput_bits_per_s or 0)
-        )
-
-    levels = [(streams, 65536) for streams in (1, 2, 4)]
-    first, second = make_sweep(6, levels=levels), make_sweep(6, levels=levels, change=speed)
-    second.change_trials(congestion_requested="reno", congestion_sender="reno")
-    return join_results([first, second])
-
-
-def test_conditions_are_numbered_named_and_kept_apart() -> None:
-    inputs = make_inputs(make_conditions())
-    first, second = (draw(inputs, f"throughput-streams-{number}") for number in (1, 2))
-    assert "congestion cubic" in first.condition
-    assert "congestion reno" in second.condition
-    assert first.condition.endswith("2026-01-02")
-    assert second.condition.endswith("2026-01-03")
-    ratio = find_curve(second, "window 64 KiB").y / find_curve(first, "window 64 KiB").y
-    assert ratio == pytest.approx(np.full(3, 1.2))
-    table = find_table(list_blocks(chapters.build_sections(inputs)), "windows-streams")
-    names = [f"west → east, congestion {name}" for name in ("cubic", "reno")]
-    assert [row[0] for row in table.rows] == [name for name in names for _ in range(3)]
 
 
 def test_many_conditions_get_fewer_points_each() -> None:

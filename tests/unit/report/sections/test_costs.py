@@ -1,8 +1,6 @@
 """Cells and pairs, CPU time, durations, limits: tables and figures hold the trials' own figures."""
 
-import itertools
 import math
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +9,7 @@ import pytest
 
 from pathlab.report.blocks import Fold
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Bars, Rule
+from pathlab.report.plots.model import Rule
 from pathlab.report.sections import cells, duration, limits
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
@@ -29,7 +27,6 @@ from tests.builders.sections import (
 from tests.builders.sweeps import make_sweep
 
 PAIR = ((8, 65536), (2, 262144))
-PRODUCT = tuple((streams, 1048576 // streams) for streams in (1, 2, 4, 8))
 
 
 def with_rate(choose: Callable[[TrialRecord], float]) -> Callable[[TrialRecord], TrialRecord]:
@@ -105,49 +102,6 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     assert [heading.label for heading in table.headings[2:]] == ["dRTT", "RV", "loss", "Jain", "CPU-s/GB"]
 
 
-def spend(record: TrialRecord) -> TrialRecord:
-    """The sender's kernel takes 2 % of a core and 30 % per Gbit/s, the receiver's 40 %, a drain included."""
-    rate = record.throughput_bits_per_s or 0.0
-    span_s = (record.warmup_ns + (record.steady_ns or 0)) / 1e9 + 2
-    percent = 2 + 30 * rate / 1e9
-    return replace(
-        record,
-        received_total_bytes=round(rate * span_s / 8),
-        sender_cpu_system_s=percent / 100 * span_s,
-        sender_cpu_user_s=0.01 * span_s,
-        receiver_cpu_system_s=0.4 * rate / 1e9 * span_s,
-        receiver_cpu_user_s=0.0,
-    )
-
-
-def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
-    results = make_sweep(2, change=spend)
-    inputs = make_inputs(results)
-    plot = draw(inputs, "cpu-throughput-1")
-    line = find_curve(plot, "kernel")
-    most = max(one.throughput_bits_per_s or 0.0 for one in results.records)
-    assert line.x[1] == pytest.approx(most / 1e6)  # and not what the drain adds to it
-    per_mbit = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
-    assert per_mbit == pytest.approx(0.03, rel=1e-3)
-    assert line.y[0] - per_mbit * line.x[0] == pytest.approx(2.0, rel=1e-3)
-    assert "Receiver, total: 40 % per Gbit/s" in plot.sentence
-
-
-def test_cpu_over_streams_at_one_product() -> None:
-    def cost(record: TrialRecord) -> TrialRecord:
-        span_s = 8 * (record.received_total_bytes or 0) / (record.throughput_bits_per_s or 1.0)
-        return replace(record, sender_cpu_system_s=0.05 * record.streams * span_s)
-
-    change = with_rate(lambda _: 30e6)
-    inputs = make_inputs(make_sweep(6, levels=PRODUCT, change=lambda one: cost(change(one))))
-    plot = draw(inputs, "cpu-streams-1-1MiB")
-    kernel = find_curve(plot, "kernel")
-    assert kernel.x.tolist() == [1, 2, 4, 8]
-    assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
-    assert find_curve(plot, "throughput", panel=2).y == pytest.approx(np.full(4, 30), rel=0.02)
-    assert "5 % (95 % CI 5–5 %) with 1 stream, 40 % (95 % CI 40–40 %) with 8" in plot.sentence
-
-
 def test_throughput_over_durations_joins_their_conditions() -> None:
     def last(seconds: int) -> SyntheticResults:
         def rate(record: TrialRecord) -> float:
@@ -171,20 +125,6 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert "duration" not in plot.condition
     rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
-
-
-def test_limits_are_stacked_over_all_windows() -> None:
-    inputs = make_inputs(make_sweep(2))
-    plot = draw(inputs, "limits-1")
-    bars = list(find_layers(plot.panels[0], Bars).values())
-    assert sum(one.height.sum() for one in bars) == 28
-    # the legend says which windows are counted
-    assert all(re.search(r": .*( × |combinations)", one.name) for one in bars)
-    assert plot.panels[0].y.label == "Number of windows"
-    top = sum((one.height for one in bars), np.zeros(7))
-    assert top.tolist() == [4.0] * 7
-    for lower, upper in itertools.pairwise(bars):
-        assert upper.bottom.tolist() == (lower.bottom + lower.height).tolist()
 
 
 def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pathlab.report.blocks import list_blocks
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Bars, Curve, Rule
+from pathlab.report.plots.model import Rule
 from pathlab.report.sections import effect
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
@@ -80,40 +80,3 @@ def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs
     assert [row[1] for row in table.rows] == ["loaded", "unloaded"]
     assert [row[2] for row in table.rows] == ["224", "224"]
     assert table.rows[1][6] == "1.00 %"
-
-
-@pytest.mark.parametrize("name", ["RV, loaded", "RV, unloaded"])
-def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportInputs, name: str) -> None:
-    curve = find_curve(draw(inputs, "variability-cdf-1"), name)
-    assert np.all(np.diff(curve.x) >= 0)
-    assert np.all(np.diff(curve.y) > 0)
-    assert curve.y[-1] == 100
-
-
-def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
-    plot = draw(inputs, "frequency-throughput-1")
-    bars = find_layer(plot, "trials", kind=Bars)
-    rates = take_trials(inputs, lambda _: True, lambda one: one.throughput_bits_per_s) / 1e6
-    assert bars.height.sum() == rates.size
-    assert bars.height.size == 20
-    counted, _ = np.histogram(rates, np.linspace(0, rates.max(), 21))
-    assert bars.height.tolist() == counted.tolist()
-    shares = find_curve(plot, "share of trials", panel=1)
-    assert shares.y[-1] == pytest.approx(100)
-    assert shares.x[-1] == pytest.approx(rates.max())
-    answer = next(one for one in inputs.answers("distributions") if one.quantity == "throughput_bits_per_s")
-    assert shares.y == pytest.approx(100 * np.array(answer.result.climb.shares))
-    assert any(isinstance(one, Curve) and one.name == "exponential fit" for one in plot.panels[0].layers)
-
-
-def test_few_trials_have_frequencies_without_fits() -> None:
-    def shift(record: TrialRecord) -> TrialRecord:
-        """One rise in four is below 0, which no bin holds."""
-        rise = -1e6 if record.streams == 1 else 1e6 * record.streams
-        return replace(record, loaded_rtt_mean_ns=RTT_NS + rise, unloaded_rtt_mean_ns=RTT_NS)
-
-    levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
-    plot = draw(make_inputs(make_sweep(2, levels=levels, change=shift)), "frequency-drtt-1")
-    assert [layer.name for layer in plot.panels[0].layers] == ["trials"]
-    shares = find_curve(plot, "share of trials", panel=1)
-    assert (shares.y[0], shares.y[-1]) == (25, 100)

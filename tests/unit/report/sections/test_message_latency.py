@@ -5,7 +5,7 @@ import pytest
 
 from pathlab.report.blocks import TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Area, Curve, Points
+from pathlab.report.plots.model import Area, Curve
 from pathlab.report.sections import message_latency
 from pathlab.report.sections.chapters import list_lazy_plots
 from pathlab.report.sections.latency_figures import build_rate_axis
@@ -17,21 +17,6 @@ from tests.builders.sections import draw, find_layers, find_section, find_table
 @pytest.fixture(scope="module")
 def inputs() -> ReportInputs:
     return ReportInputs(Study(make_message_results(histograms=True)))
-
-
-def test_latency_by_rate_marks_the_knee_and_trials_that_missed(inputs: ReportInputs) -> None:
-    plot = draw(inputs, "latency-by-rate-1-64B")
-    assert [panel.title for panel in plot.panels] == ["Median", "p99", "p99.9"]
-    curves = find_layers(plot.panels[1], Curve)
-    assert list(curves) == ["tcp", "tcp, batch 8 KiB", "shared-memory"]
-    assert curves["tcp"].x.tolist() == list(RATES[:-1])  # 200,000 a second are beyond it
-    assert curves["shared-memory"].x.tolist() == list(RATES)
-    points = find_layers(plot.panels[1], Points)
-    missed = points["tcp, rate-missed"]
-    assert missed.hollow
-    assert missed.x.tolist() == [TCP.capacity_per_s] * 8
-    assert "200 k/s offered" in (missed.hover or ("",))[0]
-    assert points["knee of tcp"].x.tolist() == [50_000]
 
 
 def test_an_axis_of_offered_rates_marks_each_of_them(inputs: ReportInputs) -> None:

@@ -82,13 +82,6 @@ def test_tables_have_the_cost_and_the_cpu_time_of_every_curve(chapter: list[Bloc
     assert len(rates.rows) == 2 * len(WRITE_SIZES)
 
 
-def test_gains_are_drawn_with_the_margin(both: ReportInputs) -> None:
-    plot = draw(both, "batching-1")
-    # 1 / (125 + 400 + 64 ns) against 1 / 2064 ns
-    assert find_curve(plot, "tcp, batch 64 KiB").y[0] == pytest.approx(2064 / 589, rel=0.02)
-    assert find_layer(plot, "5 % more", kind=Rule).value == 1.05
-
-
 def test_one_curve_is_drawn_with_its_fit() -> None:
     inputs = make_message_inputs({"placement": "process", "transport": "pipe"})
     plot = draw(inputs, "messages-1")
@@ -175,9 +168,3 @@ def test_writes_share_the_figures_of_messages() -> None:
     assert fit.y[0] == pytest.approx(median.y[0], rel=1e-3)
     assert messages.SECTION.find_gap(inputs) is None
     assert describe_messages(inputs.study) == ()
-
-
-def test_writes_of_several_cells_are_curves() -> None:
-    plot = draw(make_inputs(make_writes(1.0, [(1, 65536), (4, 65536)])), "writes-1")
-    few, many = find_curve(plot, "1 stream"), find_curve(plot, "4 streams")
-    assert many.y == pytest.approx(4 * few.y, rel=1e-6)

@@ -6,7 +6,6 @@ from tests.builders.sections import find_layers, find_section, find_table, list_
 
 CELLS = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 1024})
 BUILDS: dict[str, dict[str, float]] = {"this": {}, "again": {}, "against": {"messages_per_s": 0.9}}
-LEVELS: dict[str, dict[str, float]] = {"off": {}, "default": {}, "full": {"messages_per_s": 0.95}}
 
 
 def test_builds_are_compared_in_a_figure_and_tables() -> None:
@@ -29,19 +28,3 @@ def test_builds_are_compared_in_a_figure_and_tables() -> None:
         *("Noise (again)", "p (Holm)", "Verdict"),
     ]
     assert {row[-1] for row in table.rows} == {"worse"}
-
-
-def test_recording_is_compared_by_level() -> None:
-    section = find_section(make_inputs(measure_levels("recording", LEVELS, cells=CELLS)), "observer-cost")
-    (plot,) = (block for block in section.blocks if isinstance(block, Plot))
-    assert list(find_layers(plot.panels[0], Points)) == ["default", "full"]
-    table = find_table(list_blocks([section]), "observer-cost")
-    assert sorted(row[0] for row in table.rows) == [
-        *["1 × auto message=1 KiB"] * 2,
-        *["1 × auto message=64 B"] * 2,
-    ]
-
-
-def test_one_cycle_has_no_figure() -> None:
-    section = find_section(make_inputs(measure_levels("build", BUILDS, cycles=1)), "releases")
-    assert not [block for block in section.blocks if isinstance(block, Plot)]

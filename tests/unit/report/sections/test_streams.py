@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.loss import pool_loss
-from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Area, Curve, Grid, Points, Rule, Scale
 from pathlab.report.sections.points import choose_points
@@ -19,7 +18,6 @@ from tests.builders.sections import (
     find_layers,
     make_inputs,
     take_interval,
-    take_trials,
 )
 from tests.builders.sweeps import CAPACITY, STREAMS, WINDOWS, make_sweep
 
@@ -44,21 +42,6 @@ def disturb(record: TrialRecord) -> TrialRecord:
 @pytest.fixture(scope="module")
 def inputs() -> ReportInputs:
     return make_inputs(make_sweep(CYCLES, change=disturb, environment={"lab": LAB}))
-
-
-def test_lines_go_through_the_medians_with_their_intervals(inputs: ReportInputs) -> None:
-    curve = find_curve(draw(inputs, "throughput-streams-1"), "window 32 KiB")
-    low, high = take_interval(curve)
-    for at, streams in enumerate(STREAMS):
-        rates = take_trials(
-            inputs,
-            lambda one, wanted=streams: (one.streams, one.window_requested_bytes) == (wanted, 32768),  # type: ignore[misc]
-            lambda one: one.throughput_bits_per_s,
-        )
-        interval = ordered_median_interval(rates)
-        assert curve.y[at] == pytest.approx(np.median(rates) / 1e6)
-        assert (low[at], high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))
-    assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows are side by side, near their level
 
 
 def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs) -> None:
@@ -144,34 +127,11 @@ def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(inputs: Report
     assert plot.panels[1].y.title == "Residual (%)"
 
 
-def test_few_cycles_have_the_curve_without_a_band(few: ReportInputs) -> None:
-    plot = draw(few, "saturation-1-128KiB")
-    assert not any(isinstance(one, Area) for one in plot.panels[0].layers)
-    curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
-    answer = next(one for one in few.answers("saturation") if one.window_bytes == 131072)
-    residuals = answer.result.residuals
-    fitted = np.array(residuals.cell_bits_per_s) / np.array(residuals.cell_ratio)
-    assert curve.x.tolist() == list(STREAMS)
-    assert curve.y == pytest.approx(fitted / 1e6)
-
-
 def test_the_overview_of_saturation_has_every_window(inputs: ReportInputs) -> None:
     plot = draw(inputs, "saturation-1")
     bands = [one for one in plot.panels[0].layers if isinstance(one, Area)]
     assert len(bands) == len(WINDOWS)
     assert len({band.slot for band in bands}) == len(WINDOWS)
-
-
-def test_the_grid_holds_every_cells_median(inputs: ReportInputs) -> None:
-    (grid,) = find_layers(draw(inputs, "grid-1").panels[0], Grid).values()
-    assert grid.x == tuple(str(streams) for streams in STREAMS)
-    assert grid.y == ("16 KiB", "32 KiB", "64 KiB", "128 KiB")
-    rates = take_trials(
-        inputs,
-        lambda one: (one.streams, one.window_requested_bytes) == (8, 131072),
-        lambda one: one.throughput_bits_per_s,
-    )
-    assert grid.values[3, STREAMS.index(8)] == pytest.approx(np.median(rates) / 1e6)
 
 
 def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: ReportInputs) -> None:
@@ -186,9 +146,3 @@ def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: Report
     assert grid.values[1, STREAMS.index(2)] == pytest.approx(
         100 * answer.result.residuals.cell_ratio[at], abs=0.051
     )
-
-
-def test_the_cost_of_each_number_of_streams_is_drawn(inputs: ReportInputs) -> None:
-    curve = find_curve(draw(inputs, "optimum-1"), "window 128 KiB")
-    answer = next(one for one in inputs.answers("optimum") if one.window_bytes == 131072)
-    assert curve.y.tolist() == list(answer.result.cost_ns_per_bit_per_s)

@@ -119,11 +119,6 @@ def loaded() -> ReportInputs:
     return make_technology_inputs(results)
 
 
-def test_latency_is_not_asked_for_where_technologies_show_it(loaded: ReportInputs) -> None:
-    tables = [one for one in list_blocks(build_sections(loaded)) if isinstance(one, TableBlock)]
-    assert "Latency of messages" not in {row[0] for one in tables for row in one.rows}
-
-
 def test_loads_are_drawn_beside_each_other_and_open_where_undecided(loaded: ReportInputs) -> None:
     plots = {one.name: one for one in build_opening(loaded).blocks if isinstance(one, Plot)}
     (panel,) = next(one for name, one in plots.items() if name.startswith("loaded-background")).panels

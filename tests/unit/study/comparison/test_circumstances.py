@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from pathlab.errors import UsageError
-from pathlab.report.sections.comparison_text import describe_comparison, list_notes
+from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.report.sections.comparison_times import note_times, warn_of_times
-from pathlab.store.records import HostRecord, TrialRecord
-from pathlab.study.comparison.rows import ChangeVerdict
+from pathlab.store.records import HostRecord
 from tests.builders.comparisons import compare, make_results
 from tests.builders.results import SyntheticResults
 
@@ -147,41 +145,6 @@ def test_hosts_of_other_names_are_held_against_each_other() -> None:
     )
     (kernel,) = compare(first, second, any_path=True).unlike
     assert (kernel.fact, kernel.before, kernel.after) == ("kernel", ("6.1.0",), ("6.12.0",))
-
-
-def set_levels(results: SyntheticResults, **settings: Any) -> SyntheticResults:
-    """The results as if the plan had set these."""
-    results._plan = [dataclasses.replace(row, settings={**row.settings, **settings}) for row in results._plan]
-    if "window_bytes" in settings:
-        results.change_trials(window_requested_bytes=settings["window_bytes"])
-    return results
-
-
-@pytest.mark.parametrize(
-    ("key", "levels"), [("window", {"window_bytes": 131_072}), ("pacing", {"pacing_bits_per_s": 250_000_000})]
-)
-def test_a_setting_that_was_changed_on_purpose_is_ignored(key: str, levels: dict[str, Any]) -> None:
-    first = set_levels(make_results(seed=1), pacing_bits_per_s=300_000_000)
-    second = set_levels(make_results(seed=2, rate=0.8), **{"pacing_bits_per_s": 300_000_000, **levels})
-    with pytest.raises(UsageError, match=f"no combination was measured in both .*{key}: ") as caught:
-        compare(first, second)
-    assert f"--ignore {key} compares what was changed on purpose" in caught.value.hint
-    assert "--any-path" not in caught.value.hint
-    found = compare(first, second, ignored=(key,))
-    assert [row.verdict for row in found.rows if row.metric.name == "throughput"] == [ChangeVerdict.WORSE] * 2
-    assert [one.fact for one in found.unlike] == [key]
-    assert any(f"Different in r1: {key}, " in note for note in list_notes(found))
-    assert found.alone == ()
-
-
-def test_several_levels_of_a_setting_are_never_mixed() -> None:
-    def widen(one: TrialRecord) -> TrialRecord:
-        return dataclasses.replace(one, window_requested_bytes=None if one.cycle % 2 else 65_536)
-
-    second = make_results(seed=2)
-    second.change_trials(widen)
-    with pytest.raises(UsageError, match=r"'r1' has 2 levels of window \(64 KiB, auto\)"):
-        compare(make_results(seed=1), second, ignored=("window",))
 
 
 def test_streams_windows_and_congestion_control_can_be_ignored_together() -> None:

@@ -14,7 +14,7 @@ from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.releases import CostVerdict, ReleaseRatio
-from tests.builders.levels import MESSAGES, measure_levels
+from tests.builders.levels import measure_levels
 from tests.builders.results import SyntheticResults
 
 SLOWER = {"throughput_bits_per_s": 0.9}
@@ -70,22 +70,6 @@ def test_each_combination_has_a_verdict_beside_the_noise_floor() -> None:
         assert 1 < (rate.noise_floor_ratio or 0) < 1.01
         assert cpu.verdict is ChangeVerdict.EQUIVALENT
     assert not any(one.level == "again" for one in found.values())
-
-
-def test_what_may_be_lower_is_better_lower() -> None:
-    cells = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 1024})
-    effects = {"messages_per_s": 1.2, "round_trip_p99_ns": 0.7, "sender_cpu_ns_per_message": 1.5}
-    results = measure_levels("build", builds(against=effects), cells=cells)
-    found = Study(results).releases()
-    assert {one.condition.get("message_bytes") for one in found} == {64, 1024}
-    verdicts = {one.result.metric: one.result.verdict for one in found}
-    assert verdicts == {
-        "messages": ChangeVerdict.BETTER,
-        "round-trip-p99": ChangeVerdict.BETTER,
-        "cpu-message": ChangeVerdict.WORSE,
-    }
-    (cpu, _) = (one.result for one in found if one.result.metric == "cpu-message")
-    assert cpu.ratio == pytest.approx((600 * 1.5 + 400) / 1000, rel=0.02)
 
 
 def test_a_difference_within_the_noise_floor_is_none() -> None:
@@ -172,22 +156,6 @@ def test_trials_that_missed_their_rate_are_in_no_pair_of_latencies(level: str) -
     assert (none.ratio, none.level_median, none.reason) == (None, None, "not-measured")
 
 
-def test_an_offered_rate_is_not_compared() -> None:
-    """It is equal on both sides by what was asked for, and would take a share of the correction."""
-    cells = (
-        {"streams": 1, "message_bytes": 64, "message_rate_per_s": 5000},
-        {"streams": 1, "message_bytes": 64},
-    )
-    results = measure_levels("build", builds(against={}), cells=cells)
-    found = {
-        (one.condition.get("message_rate_per_s"), one.result.metric) for one in Study(results).releases()
-    }
-    assert found == {
-        *((5000, metric) for metric in ("round-trip-p99", "cpu-message")),
-        *((None, metric) for metric in ("messages", "round-trip-p99", "cpu-message")),
-    }
-
-
 def test_cpu_time_of_one_end_is_not_that_of_both() -> None:
     cells = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 64, "placement": "fused"})
     results = measure_levels("build", builds(against={}), cells=cells)
@@ -202,11 +170,3 @@ def test_cpu_time_of_one_end_is_not_that_of_both() -> None:
     assert (found[None].ratio, found[None].reason) == (None, "not-measured")
     assert found["fused"].verdict is ChangeVerdict.EQUIVALENT
     assert found["fused"].baseline_median == pytest.approx(600, rel=0.3)
-
-
-def test_sizes_of_messages_are_compared_by_the_metrics_of_messages() -> None:
-    effects = {64: {}, 1024: {"messages_per_s": 0.5}}
-    model = {"factors": {"message_bytes": [64, 1024]}}
-    found = ratios(measure_levels("message_bytes", effects, figures=MESSAGES, model=model), "message")
-    assert {metric for _, _, metric in found} == {"messages", "round-trip-p99", "cpu-message"}
-    assert [one.ratio for key, one in found.items() if key[2] == "messages"] == [pytest.approx(0.5, rel=0.01)]

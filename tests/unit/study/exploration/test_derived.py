@@ -1,13 +1,11 @@
 """Figures that follow from several columns: those that the analyses state for the same trials."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.results import Results
@@ -17,7 +15,6 @@ from pathlab.study.measures import LOSSLESS_COLUMN
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
 from tests.builders.searches import SEARCH, count_link, write_search_results
-from tests.builders.trials import GOODPUT_BITS_PER_S, RATE_BITS_PER_S
 
 
 @cache
@@ -37,30 +34,6 @@ def take(streams: int | None, window_bytes: int | None, name: str) -> Floats:
     return values
 
 
-@pytest.mark.parametrize(
-    ("name", "read", "size"),
-    [
-        ("throughput_bits_per_s", lambda cell: cell.throughput_bits_per_s, 1e6),
-        ("drtt_ns", lambda cell: cell.drtt_ns, 1e6),
-        ("drtt_median_ns", lambda cell: cell.drtt_median_ns, 1e6),
-        ("loaded_variability_ratio", lambda cell: cell.loaded_variability_ratio, 0.01),
-        ("cpu_s_per_gb", lambda cell: cell.cpu_s_per_gb, 1),
-        ("sender_cpu_s_per_gb", lambda cell: cell.sender_cpu_s_per_gb, 1),
-        ("receiver_cpu_s_per_gb", lambda cell: cell.receiver_cpu_s_per_gb, 1),
-        ("window_effective_bytes", lambda cell: cell.window_effective_bytes, 1),
-        ("sender_busiest_core_ratio", lambda cell: cell.sender_busiest_core_ratio, 0.01),
-    ],
-)
-def test_medians_are_those_of_the_combinations(name: str, read: Callable[[Any], Any], size: float) -> None:
-    answers = study_quickstart().cells()
-    assert len(answers) == 8
-    for answer in answers:
-        values = take(answer.streams, answer.window_bytes, name)
-        assert len(values) == answer.selection.used == 5
-        expected = read(answer.result).median
-        np.testing.assert_allclose(np.median(values) * size, expected, rtol=1e-12, atol=1e-12)
-
-
 def test_loss_and_retransmissions_are_shares_of_what_was_sent() -> None:
     for answer in study_quickstart().cells():
         loss = take(answer.streams, answer.window_bytes, "loaded_loss_ratio")
@@ -70,19 +43,6 @@ def test_loss_and_retransmissions_are_shares_of_what_was_sent() -> None:
         efficiency = figures.result.efficiency_percent.median
         assert efficiency is not None
         np.testing.assert_allclose(100 - float(np.median(again)), efficiency, rtol=1e-12)
-
-
-def test_windows_in_use_fill_the_bandwidth_delay_product_of_the_line() -> None:
-    ratio, idle_ms = take(1, 65536, "window_bdp_ratio"), take(1, 65536, "unloaded_rtt_median_ns")
-    in_use = take(1, 65536, "window_effective_bytes")
-    np.testing.assert_allclose(ratio, in_use / (RATE_BITS_PER_S * idle_ms / 8e3), rtol=1e-12)
-    full = take(4, 65536, "window_bdp_ratio")  # the queue holds what the line does not
-    assert full.min() > GOODPUT_BITS_PER_S / RATE_BITS_PER_S
-
-
-def test_jains_index_of_one_stream_is_not_shown() -> None:
-    assert np.isnan(take(1, 65536, "fairness_jain")).all()
-    assert (take(2, 65536, "fairness_jain") == 0.97).all()
 
 
 def test_round_trips_count_messages_that_never_returned() -> None:

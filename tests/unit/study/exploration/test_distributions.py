@@ -10,7 +10,7 @@ from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.distributions import BINS_MAX, STEPS_MAX, count_bins
 from pathlab.study.exploration.exploration import PointState
 from pathlab.study.exploration.view import View
-from tests.builders.tables import MadeColumn, MadeTable, make_table
+from tests.builders.tables import MadeColumn, MadeTable
 
 
 def make_values(values: Any) -> MadeTable:
@@ -58,24 +58,6 @@ def test_many_values_leave_some_steps_with_both_tails() -> None:
     assert len(points) <= STEPS_MAX + 40
     assert [point.x for point in points[-20:]] == list(range(4980, 5000))
     assert sum(len(point.rows) for point in points) == 5000
-
-
-def test_bins_hold_every_trial_once() -> None:
-    table = make_table(np.random.default_rng(4), 600)
-    view = View(x="streams", y=("throughput",), colour="congestion", facet="results", statistic="histogram")
-    found = build_from_rows(table, view, np.arange(600))
-    curves = [curve for facet in found.facets for curve in facet.curves]
-    assert len({curve.edges for curve in curves}) == 1
-    values = table.values["throughput"]
-    edges = np.array(curves[0].edges)
-    for curve in curves:
-        assert len(curve.edges) == len(curve.points) + 1
-        for point, low, high in zip(curve.points, edges, edges[1:], strict=False):
-            assert (low + high) / 2 == pytest.approx(point.x)
-            assert all(low <= values[row] <= high for row in point.rows)
-            assert len(point.rows) == point.y
-    held = sorted(row for curve in curves for point in curve.points for row in point.rows)
-    assert held == list(np.flatnonzero(table.counted & ~np.isnan(values)))
 
 
 def test_the_number_of_bins_is_bounded() -> None:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pathlab.errors import StoreError, UsageError
-from pathlab.store.flags import Flag
+from pathlab.errors import StoreError
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.exploration.source_reading import name_source
 from tests.builders.explored import make_explored
 from tests.builders.results import SyntheticResults, make_quickstart, write_results
-from tests.builders.trials import make_failed, make_trial
+from tests.builders.trials import make_trial
 
 
 def explore(*results: SyntheticResults) -> ExploredResults:
@@ -32,29 +30,6 @@ def set_plan(source: SyntheticResults, **levels: Sequence[Any]) -> SyntheticResu
         for n, row in enumerate(source.plan())
     ]
     return source.copy(plan=plan)
-
-
-def test_numbers_are_shown_in_the_units_of_readers() -> None:
-    source = make_quickstart(cycles=1)
-    found = explore(source)
-    rates = [record.throughput_bits_per_s or 0 for record in source.records]
-    np.testing.assert_allclose(found.numbers("throughput_bits_per_s"), np.array(rates) / 1e6, rtol=1e-15)
-    assert found.column("throughput_bits_per_s").unit == "Mbit/s"
-    idle = [record.unloaded_rtt_median_ns or 0 for record in source.records]
-    np.testing.assert_allclose(found.numbers("unloaded_rtt_median_ns"), np.array(idle) / 1e6, rtol=1e-15)
-    np.testing.assert_allclose(found.numbers("sender_busiest_core_ratio"), 31.0, rtol=1e-12)
-    assert found.column("sender_busiest_core_ratio").unit == "%"
-
-
-def test_levels_are_those_of_the_plan_and_codes_lead_to_them() -> None:
-    source = make_quickstart(cycles=1)
-    found = explore(source)
-    assert found.levels("streams") == (1, 2, 4, 8)
-    assert [found.levels("streams")[code] for code in found.codes("streams")] == [
-        record.streams for record in source.records
-    ]
-    assert found.column("streams").role == "factor"
-    assert found.levels("path") == ("west → east",)
 
 
 def test_one_row_has_the_values_of_its_columns() -> None:
@@ -73,41 +48,11 @@ def test_one_row_has_the_values_of_its_columns() -> None:
         found.read_row(len(found))
 
 
-def test_a_medians_trials_are_those_of_the_report() -> None:
-    source = make_quickstart()
-    source.records[0] = make_failed(source.records[0])
-    source.records[1] = replace(source.records[1], flags=(Flag.LAB_LIMITED,))
-    source.records[2] = replace(source.records[2], throughput_bits_per_s=None)
-    found = explore(source)
-    assert found.counted.tolist() == [False, False, False, *[True] * 13]
-    assert [found.reasons[code] for code in found.reason_codes[:3]] == [
-        "failed",
-        "lab-limited",
-        "throughput_bits_per_s: not-measured",
-    ]
-    for answer in Study(source).serial():
-        inside = (found.numbers("streams") == answer.streams) & (
-            found.numbers("window_bytes") == answer.window_bytes
-        )
-        assert int((inside & found.counted).sum()) == answer.selection.used
-
-
 def test_control_trials_are_no_part_of_a_median() -> None:
     found = explore(set_plan(make_quickstart(cycles=1), control=[True, *[False] * 7]))
     assert found.counted.tolist() == [False, *[True] * 7]
     assert found.reasons == ("control",)
     assert found.column("control").role == "condition"
-
-
-def test_a_factor_of_one_of_several_results_is_missing_in_the_others() -> None:
-    found = explore(make_quickstart(cycles=1), set_plan(make_quickstart(cycles=1), no_delay=[True]))
-    assert found.levels("no_delay") == ("yes",)
-    assert found.codes("no_delay").tolist() == [-1] * 8 + [0] * 8
-    assert found.levels("results") == ("A", "B")
-    assert found.name_trial(8) == "B:1"
-    assert found.find_row("B:1") == 8
-    with pytest.raises(UsageError):
-        found.find_row("B:9")
 
 
 def test_autotuned_windows_have_no_number_and_say_so() -> None:
@@ -137,13 +82,6 @@ def test_of_several_results_a_damaged_one_is_named(tmp_path: Path) -> None:
         ExploredResults.open([good, tmp_path / "missing"])
 
 
-def test_thirty_results_have_a_label_each() -> None:
-    found = explore(*(make_quickstart(cycles=1, levels=[(1, 65536)]) for _ in range(30)))
-    assert [one.label for one in found.sources][24:] == ["Y", "Z", "AA", "AB", "AC", "AD"]
-    assert found.levels("results")[27] == "AB"
-    assert [name_source(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
-
-
 def test_more_flags_than_bits_share_the_last_one() -> None:
     source = make_quickstart(cycles=1, levels=[(1, 65536)] * 2)
     names = tuple(f"further-{number:03d}" for number in range(70))
@@ -171,16 +109,6 @@ def test_results_that_are_written_say_so_until_they_are_done(tmp_path: Path) -> 
         assert found.sources[0].notes[0].startswith("being written")
     found.refresh()
     assert not any(note.startswith("being written") for note in found.sources[0].notes)
-
-
-def test_trials_of_a_clock_that_jumped_keep_their_own_times() -> None:
-    source = make_quickstart(cycles=1)
-    source.records[2] = replace(source.records[2], started_utc="2025-01-02T03:04:05.250+00:00")
-    source.records[3] = replace(source.records[3], started_utc="2026-01-02T05:04:05.5+02:00")
-    source.records[4] = replace(source.records[4], started_utc="")
-    found = explore(source).numbers("started_utc")
-    assert (found[2], found[3]) == (1735787045.25, 1767323045.5)
-    assert np.isnan(found[4])
 
 
 def test_trials_that_came_one_by_one_are_those_read_at_once(tmp_path: Path) -> None:

@@ -77,11 +77,6 @@ def test_rows_and_counts_are_those_of_every_trial_by_itself(view: View) -> None:
         assert counts[name].tolist() == expected
 
 
-def test_trials_that_do_not_count_are_selected() -> None:
-    assert (~make_hard_results().counted).sum() > 0
-    assert len(select_rows(make_hard_results(), View())) == len(make_hard_results())
-
-
 @pytest.mark.parametrize("text", ["where.status=", "where.flags=", "where.cycle="])
 def test_no_level_is_no_trial_and_all_but_none_is_every_trial(text: str) -> None:
     assert select_rows(make_hard_results(), parse_view(text, make_hard_results())).size == 0

@@ -1,13 +1,11 @@
 """What the series of a trial say in a few rows: grants, TCP_INFO, cores, route, captures."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.exploration.trial_details import TrialDetails, find_neighbours, read_trial_details
+from pathlab.study.exploration.trial_details import TrialDetails, read_trial_details
 from tests.builders.explored import make_explored
 
 SECOND_NS = 10**9
@@ -117,14 +115,3 @@ def test_captures_are_those_that_were_requested() -> None:
         ("receiver", None, "denied"),
     ]
     assert read().captures == ()
-
-
-def test_neighbours_are_in_the_order_of_their_starts_and_not_of_their_numbers() -> None:
-    made = make_explored(cycles=1, streams=(1, 2), windows=(65536, 262144), destinations=("east",))
-    starts = ["2026-01-02T03:00:03Z", "2026-01-02T03:00:01Z", "2026-01-02T03:00:02Z", "2026-01-02T03:00:02Z"]
-    for place, start in enumerate(starts):
-        made.records[place] = replace(made.records[place], started_utc=start)
-    results = ExploredResults.of(Study(made))
-    assert find_neighbours(results, 2) == ((1,), (3, 0))
-    assert find_neighbours(results, 1) == ((), (2, 3, 0))
-    assert find_neighbours(results, 0, most=1) == ((3,), ())
