@@ -65,6 +65,8 @@ class Pauser:
 FLOWS: dict[str, dict[str, list[Any]]] = {
     "tcp": {"transport": ["tcp"], "pacing": ["5Mbit/s"]},
     "udp": {"transport": ["udp"], "pacing": ["5Mbit/s"]},
+    "tcp back": {"transport": ["tcp"], "pacing": ["5Mbit/s"], "direction": ["reverse"]},
+    "udp back": {"transport": ["udp"], "pacing": ["5Mbit/s"], "direction": ["reverse"]},
     "messages": {"message": ["1KiB"], "reply": [True], "message_rate": [200]},
 }
 
@@ -84,7 +86,8 @@ def test_a_trial_whose_program_is_stopped_is_flagged_and_measured_again(
     assert (first.attempt, first.status) == (1, "complete")
     assert "host-stalled" in first.flags
     assert [record.attempt for record in again] == [2]
-    program = {"send": "the sender", "receive": "the receiver", "ping": "the prober"}[victim]
+    ends = ("the sender", "the receiver")[:: -1 if "back" in flow else 1]  # who connects receives then
+    program = dict(zip(("send", "receive", "ping"), (*ends, "the prober"), strict=True))[victim]
     (text,) = [text for kind, text in journal(tmp_path / "out") if kind == "retry"]
     assert text.startswith(f"in trial 1 {program} did not run for ")
     assert text.endswith("; it is measured again at the end of the cycle")
