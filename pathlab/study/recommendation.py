@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
+import numpy as np
+
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
@@ -45,6 +47,8 @@ from pathlab.study.throughput import StreamsVsWindows
 from pathlab.study.trials import Condition, StudySource
 
 WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
+#: Combinations whose cycles follow each other in so many pairs were not measured in turn.
+APART_RATIO = 0.9
 #: A recommendation is made after every run: the series of at most three trials of each cell are read for it.
 LIMIT_TRIALS = 3
 
@@ -88,8 +92,8 @@ class Recommendation:
     keeps confidence from high, as over a path that changed in too few cycles to name it. ``provisional``: the
     medians of combinations that the overloaded emulation excluded decide as well, since none is usable or
     they would change the answer; ``reason`` says in how many, and confidence is low.
-    ``apart``: usable combinations that share no stretch of time with the recommended one, so that the path
-    may have changed between them; confidence is then low.
+    ``apart``: usable combinations that were measured before or after the recommended one, but for few trials,
+    so that the path may have changed between them; confidence is then low.
     """
 
     name: str
@@ -329,9 +333,16 @@ def _add_drift(found: Recommendation, drift: Drift | None) -> Recommendation:
 
 
 def _are_apart(group: CandidateSet, first: Candidate, second: Candidate) -> bool:
-    """Whether all cycles of one combination lie before all of the other."""
-    cycles = [group.by_cycle.get(one.levels, {}).keys() for one in (first, second)]
-    return all(cycles) and (max(cycles[0]) < min(cycles[1]) or max(cycles[1]) < min(cycles[0]))
+    """Whether the cycles of one combination lie before those of the other, but for few.
+
+    By the share of all pairs of their cycles in which the first is earlier (ties count half): Mann and
+    Whitney, Annals of Mathematical Statistics 18, 1947.
+    """
+    cycles = [np.array([*group.by_cycle.get(one.levels, {})]) for one in (first, second)]
+    if first.levels == second.levels or not all(own.size for own in cycles):
+        return False
+    steps = np.sign(cycles[1] - cycles[0][:, None])
+    return abs(float(steps.mean())) >= 2 * APART_RATIO - 1
 
 
 def _list_undecided(

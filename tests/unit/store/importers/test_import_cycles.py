@@ -58,26 +58,29 @@ def test_a_time_without_a_zone_is_utc_and_other_text_is_no_time() -> None:
     assert read_start("yesterday") is None
 
 
-def make_runs(folder: Path, streams: int, begin_s: int) -> list[Path]:
-    """Files of eight tests with these streams, half an hour apart."""
+def make_runs(folder: Path, streams: int, begin_s: int, count: int = 8) -> list[Path]:
+    """Files of tests with these streams, half an hour apart."""
     paths = []
-    for place in range(8):
+    for place in range(count):
         node = change(make_iperf3(streams=streams), "start.timestamp.timesecs", begin_s + 1800 * place)
-        paths.append(folder / f"{streams}-{place}.json")
+        paths.append(folder / f"{streams}-{begin_s}-{place}.json")
         paths[-1].write_text(json.dumps(node), encoding="utf-8")
     return paths
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(("at_once", "stray"), [(True, False), (False, False), (True, True)])
 def test_levels_that_were_measured_days_apart_are_neither_paired_nor_called_certain(
-    tmp_path: Path, at_once: bool
+    tmp_path: Path, at_once: bool, stray: bool
 ) -> None:
+    """``stray``: one test of Friday's kind was made on Monday."""
     monday, friday = make_runs(tmp_path, 1, BEGIN_S), make_runs(tmp_path, 8, BEGIN_S + 4 * 24 * HOUR_S)
+    if stray:
+        monday += make_runs(tmp_path, 8, BEGIN_S + 6000, count=1)
     with Results.create(tmp_path / "results", CAMPAIGN, ()) as results:
         for paths in [[*monday, *friday]] if at_once else [[path] for path in (*monday, *friday)]:
             store_files(results, [read_file(path) for path in paths])
     with StudiedResults.open(tmp_path / "results") as results:
-        assert [row.cycle for row in results.plan()] == list(range(16))
+        assert stray or [row.cycle for row in results.plan()] == list(range(16))
         (answer,) = results.recommend()
     found = answer.result
     assert found.confidence is Confidence.LOW
