@@ -1060,6 +1060,16 @@ interface LayoutRoom {
   bottom?: number;
 }
 
+/** The series that is shown, and from when to when it is seen. */
+interface ShownCourse {
+  row: number;
+  series: string;
+  details: TrialDetails;
+  found: Course;
+  data: Aligned;
+  start: number;
+  end: number;
+}
 interface CourseChart {
   show(row: number, details: TrialDetails, series: string | null): void;
   destroy(): void;

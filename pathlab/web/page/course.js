@@ -1,85 +1,24 @@
 // A series of one trial over its time (uPlot): moved and zoomed with a mouse, fingers, keys or buttons. A closer
 // look asks the server for the values of that part; an exported page has the course at one width.
-import { COLOURS } from "../core/constants.js";
+import { COURSE_STEP, COURSE_ZOOM, listenToCourse } from "./course_input.js";
+import {
+  alignCourse,
+  COURSE_HEIGHT_PX,
+  describeChart,
+  describeShape,
+  describeShown,
+  listKeys,
+} from "./course_plot.js";
 import { fill, findFocused, getPart, make, makeId, makeLabel, makeSelect } from "./dom.js";
 import { findRow, readDetails } from "./trials.js";
 
-const HEIGHT_PX = 260;
 const LEAST_PX = 120;
-const MARKED_MAX = 200;
-const ZOOM = 2;
-const STEP = 0.25;
-const WHEEL = 1.25;
 // Beside the part shown as much again is read on either side, so that moving it shows no gap at once.
 const BESIDE = 1;
 const WAIT_MS = 120;
 const LEAST_SHARE = 1e-7;
 const HELP =
   "Arrow keys move, plus and minus zoom, 0 shows all. Drag to move, pinch to zoom, and turn the mouse wheel to zoom once the figure was clicked.";
-
-/** @param {number} value */
-const format = (value) => String(Number(value.toPrecision(4)));
-/** @param {number} seconds @param {number} span */
-const formatTime = (seconds, span) =>
-  seconds.toFixed(Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(span, 1e-9)))))) + " s";
-/** @param {string} name */
-const token = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const isDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
-
-/** @param {string} colour */
-function lighten(colour) {
-  if (!isDark()) return colour;
-  const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return "rgb(" + parts.map((part) => Math.round(part + (255 - part) * 0.35)).join(", ") + ")";
-}
-
-/** @param {number} place */
-const colourOf = (place) => lighten(COLOURS[place % COLOURS.length]);
-
-// The sum of all is in the colour of text; streams keep their colours with it and without it.
-/** @param {Course} found @param {number} place */
-function colourLine(found, place) {
-  const total = Boolean(found.lines.length) && found.lines[0].total;
-  return found.lines[place] && found.lines[place].total ? token("--ink") : colourOf(place - Number(total));
-}
-
-/**
- * Times and values as uPlot takes them: lines first, then the five quantiles of the bands.
- * @param {Course} found
- * @returns {Aligned}
- */
-export function alignCourse(found) {
-  const steps = found.step && found.x.length ? found.x.concat([found.last]) : found.x;
-  const lines = found.lines.map((line) =>
-    found.step && line.values.length ? line.values.concat(line.values.slice(-1)) : line.values
-  );
-  const bands = found.bands.map((band) => band.values);
-  if (!bands.length) return [steps, ...lines];
-  if (!lines.length) return [found.bandX, ...bands];
-  return window.uPlot.join([[steps, ...lines], [found.bandX, ...bands]]);
-}
-
-/**
- * The least and the largest value between two times; null where nothing was measured.
- * @param {Aligned} data
- * @param {number} start
- * @param {number} end
- */
-export function measureSelection(data, start, end) {
-  let low = Infinity;
-  let high = -Infinity;
-  const times = data[0];
-  for (let place = 0; place < times.length; place += 1) {
-    if (times[place] < start || times[place] > end) continue;
-    for (let line = 1; line < data.length; line += 1) {
-      const value = data[line][place];
-      if (value === null || value === undefined) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-  }
-  return low <= high ? { low, high } : null;
-}
 
 /**
  * A course in an element.
@@ -98,16 +37,7 @@ export function createCourseChart(root, app) {
    * @property {HTMLElement} readout
    * @property {HTMLElement} notes
    */
-  /**
-   * @typedef {Object} State the series that is shown, and from when to when it is seen
-   * @property {number} row
-   * @property {string} series
-   * @property {TrialDetails} details
-   * @property {Course | null} found
-   * @property {Aligned} data
-   * @property {number} start
-   * @property {number} end
-   */
+  /** @typedef {Omit<ShownCourse, "found"> & {found: Course | null}} State */
   const parts = /** @type {Parts} */ ({});
   /** @type {State | null} */
   let state = null;
@@ -117,10 +47,6 @@ export function createCourseChart(root, app) {
   let frame = 0;
   let timer = 0;
   let asked = 0;
-  /** @type {Map<number, number>} */
-  const pointers = new Map();
-  /** @type {[number, number] | null} */
-  let pinch = null;
   const observer = new ResizeObserver(() => resize());
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
   const repaint = () => {
@@ -143,7 +69,7 @@ export function createCourseChart(root, app) {
   }
 
   // What is shown, for what is called only after it was read.
-  const now = () => /** @type {State & {found: Course}} */ (state);
+  const now = () => /** @type {ShownCourse} */ (state);
 
   function build() {
     /** @type {Map<string, Choice[]>} */
@@ -173,10 +99,10 @@ export function createCourseChart(root, app) {
     parts.tools = make(
       "div",
       { class: "course-tools", role: "group", "aria-label": "Part of the time" },
-      button("left", "←", "Earlier", () => move(-STEP)),
-      button("right", "→", "Later", () => move(STEP)),
-      button("in", "+", "Zoom in", () => zoom(1 / ZOOM)),
-      button("out", "−", "Zoom out", () => zoom(ZOOM)),
+      button("left", "←", "Earlier", () => move(-COURSE_STEP)),
+      button("right", "→", "Later", () => move(COURSE_STEP)),
+      button("in", "+", "Zoom in", () => zoom(1 / COURSE_ZOOM)),
+      button("out", "−", "Zoom out", () => zoom(COURSE_ZOOM)),
       button("reset", "Reset", "Show the whole time", reset),
     );
     const help = makeId("course-help");
@@ -202,7 +128,14 @@ export function createCourseChart(root, app) {
       parts.notes,
       make("p", { class: "unseen", id: help }, HELP),
     );
-    listen();
+    listenToCourse(parts.frame, {
+      chart: () => chart,
+      shown: () => (state?.found ? now() : null),
+      look,
+      move,
+      zoom,
+      reset,
+    });
     observer.disconnect();
     observer.observe(parts.frame);
     /** @type {HTMLElement | null | "" | undefined} */
@@ -253,23 +186,11 @@ export function createCourseChart(root, app) {
     parts.readout.textContent = "";
   }
 
-  // What a chart is made for; values of the same shape are exchanged in it.
-  /** @param {Course} found */
-  const shapeOf = (found) =>
-    [
-      found.series,
-      found.lines.map((line) => line.name).join("|"),
-      found.bands.length,
-      found.step,
-      isDark(),
-      isFew(found),
-    ].join("\n");
-
   function plot() {
     const { found } = now();
     const data = alignCourse(found);
     now().data = data;
-    const shape = shapeOf(found);
+    const shape = describeShape(found);
     if (chart && shape === drawn && data[0].length) {
       chart.setData(data, false);
       explain(found);
@@ -282,24 +203,18 @@ export function createCourseChart(root, app) {
       parts.status.textContent = "Nothing was measured in this part of the time.";
       return;
     }
-    chart = new window.uPlot(describe(found), data, parts.frame);
+    chart = new window.uPlot(
+      describeChart(widthPx(), now, (text) => parts.readout.textContent = text),
+      data,
+      parts.frame,
+    );
     apply();
     explain(found);
   }
 
   /** @param {Course} found */
   function explain(found) {
-    /** @param {string} colour @param {string} name @param {string} kind */
-    const entry = (colour, name, kind) => make("li", {}, swatch(colour, kind), name);
-    fill(
-      parts.keys,
-      found.lines.map((line, place) => entry(colourLine(found, place), line.name, "line")),
-      found.bands.length
-        ? [entry(colourOf(0), "middle half and median", "band"), entry(colourOf(0), "range", "range")]
-        : null,
-      now().details.steady ? entry(token("--soft"), "steady window", "steady") : null,
-      found.lost.length ? entry(token("--ink"), "lost probe", "lost") : null,
-    );
+    fill(parts.keys, listKeys(found, Boolean(now().details.steady)));
     const more = app.source.mode === "served"
       ? "Zoom in to see all of them."
       : "This file holds no more; 'pathlab serve RESULTS' does.";
@@ -311,160 +226,6 @@ export function createCourseChart(root, app) {
     );
   }
 
-  /** @param {string} colour @param {string} kind */
-  function swatch(colour, kind) {
-    const made = make(
-      "span",
-      { class: "swatch " + kind, "aria-hidden": "true" },
-      kind === "lost" ? "×" : null,
-    );
-    made.style.color = colour;
-    return made;
-  }
-
-  /** @param {Course} found */
-  function describe(found) {
-    const ink = token("--soft");
-    const grid = { stroke: token("--line"), width: 1 };
-    const axis = {
-      stroke: ink,
-      grid,
-      ticks: grid,
-      font: "12px system-ui, sans-serif",
-      labelFont: "12px system-ui, sans-serif",
-      labelSize: 20,
-    };
-    const stepped = window.uPlot.paths.stepped({ align: 1 });
-    const few = isFew(found);
-    const lines = found.lines.map((line, place) => ({
-      label: line.name,
-      stroke: colourLine(found, place),
-      width: line.total ? 2 : 1.5,
-      paths: found.step ? stepped : undefined,
-      points: { show: !found.step && few, size: 5 },
-    }));
-    const tone = colourOf(0);
-    const bands = found.bands.map((band, place) => ({
-      label: band.name,
-      stroke: place === 2 ? tone : "transparent",
-      width: place === 2 ? 1.5 : 0,
-      points: { show: found.bandX.length === 1 },
-    }));
-    const first = found.lines.length + 1;
-    const fades = [{ high: 4, low: 0, alpha: "28" }, { high: 3, low: 1, alpha: "48" }].map((
-      { high, low, alpha },
-    ) => ({
-      series: [first + high, first + low],
-      fill: fade(tone, alpha),
-    }));
-    return {
-      width: widthPx(),
-      height: HEIGHT_PX,
-      legend: { show: false },
-      padding: [10, 12, 0, 0],
-      cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { size: 6 } },
-      scales: {
-        x: { time: false, range: () => [now().start, now().end] },
-        y: { range: () => bound(now().data) },
-      },
-      axes: [
-        {
-          ...axis,
-          size: 34,
-          labelGap: 2,
-          label: "Time since start" +
-            (/^receiver/.test(found.series) ? " (receiver: since its first byte)" : "") + ", s",
-        },
-        {
-          ...axis,
-          label: found.label + (found.unit ? ", " + found.unit : ""),
-          size: 62,
-          values: (/** @type {unknown} */ _, /** @type {number[]} */ splits) => splits.map(format),
-        },
-      ],
-      series: [{}, ...lines, ...bands],
-      bands: found.bands.length ? fades : undefined,
-      hooks: { drawClear: [shade], draw: [markLost], setCursor: [readOut] },
-    };
-  }
-
-  // So few values that each has a mark.
-  /** @param {Course} found */
-  const isFew = (found) => !found.reduced && Math.max(found.x.length, found.bandX.length) <= MARKED_MAX;
-
-  /** @param {string} colour @param {string} alpha */
-  function fade(colour, alpha) {
-    if (colour.startsWith("#")) return colour + alpha;
-    return colour.replace("rgb(", "rgba(").replace(")", ", " + parseInt(alpha, 16) / 255 + ")");
-  }
-
-  // From 0 on, as the report draws it, unless a value is below.
-  /** @param {Aligned} data */
-  function bound(data) {
-    const found = measureSelection(data, now().start, now().end) ||
-      measureSelection(data, -Infinity, Infinity) ||
-      { low: 0, high: 1 };
-    const low = Math.min(0, found.low);
-    const high = Math.max(found.high, low);
-    return [low, high === low ? low + 1 : high + (high - low) * 0.06];
-  }
-
-  /** @param {UPlot} plotted */
-  function shade(plotted) {
-    if (!now().details.steady) return;
-    const { left, top, width, height } = plotted.bbox;
-    const [from, to] = (now().details.steady || []).map((time) => plotted.valToPos(time, "x", true));
-    const low = Math.max(from, left);
-    const high = Math.min(to, left + width);
-    if (high <= low) return;
-    const { ctx } = plotted;
-    ctx.save();
-    ctx.globalAlpha = 0.13;
-    ctx.fillStyle = token("--soft");
-    ctx.fillRect(low, top, high - low, height);
-    ctx.restore();
-  }
-
-  /** @param {UPlot} plotted */
-  function markLost(plotted) {
-    const { left, top, width, height } = plotted.bbox;
-    const { ctx } = plotted;
-    const size = 4 * window.devicePixelRatio;
-    ctx.save();
-    ctx.strokeStyle = token("--ink");
-    ctx.lineWidth = 1.4 * window.devicePixelRatio;
-    ctx.beginPath();
-    for (const time of now().found.lost) {
-      const x = plotted.valToPos(time, "x", true);
-      if (x < left || x > left + width) continue;
-      const y = top + height - size * 1.6;
-      ctx.moveTo(x - size, y - size);
-      ctx.lineTo(x + size, y + size);
-      ctx.moveTo(x - size, y + size);
-      ctx.lineTo(x + size, y - size);
-    }
-    ctx.stroke();
-    ctx.restore();
-  }
-
-  /** @param {UPlot} plotted */
-  function readOut(plotted) {
-    const place = plotted.cursor.idx;
-    if (place === null || place === undefined) {
-      parts.readout.textContent = "";
-      return;
-    }
-    const names = [...now().found.lines, ...now().found.bands].map((line) => line.name);
-    const values = names.map((name, at) => {
-      const value = now().data[at + 1][place];
-      return value === null || value === undefined
-        ? null
-        : name + " " + format(value) + (now().found.unit ? " " + now().found.unit : "");
-    }).filter(Boolean);
-    parts.readout.textContent = formatTime(now().data[0][place], now().end - now().start) + ": " +
-      (values.join(", ") || "not measured");
-  }
-
   // Draws the part of the time that is shown, once per frame of the screen, and says what it holds.
   function apply() {
     if (frame || !chart) return;
@@ -473,13 +234,7 @@ export function createCourseChart(root, app) {
       const shown = chart;
       if (!shown) return;
       shown.batch(() => shown.setScale("x", { min: now().start, max: now().end }));
-      const range = measureSelection(now().data, now().start, now().end);
-      const span = now().end - now().start;
-      const unit = now().found.unit ? " " + now().found.unit : "";
-      const text = now().found.label + ", " + now().found.group.toLowerCase() + ", from " +
-        formatTime(now().start, span) + " to " +
-        formatTime(now().end, span) + ": " +
-        (range ? format(range.low) + " to " + format(range.high) + unit : "nothing measured") + ".";
+      const text = describeShown(now());
       parts.status.textContent = text;
       parts.frame.setAttribute("aria-label", text);
       const whole = now().start <= now().found.first && now().end >= now().found.last;
@@ -536,77 +291,8 @@ export function createCourseChart(root, app) {
     if (state && state.found) look(now().found.first, now().found.last);
   }
 
-  /** @param {MouseEvent} event */
-  const timeAt = (event) => {
-    const box = /** @type {UPlot} */ (chart).over.getBoundingClientRect();
-    return now().start + (event.clientX - box.left) / box.width * (now().end - now().start);
-  };
-
-  function listen() {
-    const { frame: area } = parts;
-    area.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      /** @type {Record<string, () => void>} */
-      const acts = {
-        ArrowLeft: () => move(-STEP),
-        ArrowRight: () => move(STEP),
-        "+": () => zoom(1 / ZOOM),
-        "=": () => zoom(1 / ZOOM),
-        "-": () => zoom(ZOOM),
-        "0": reset,
-        Home: () => look(now().found.first, now().found.first + now().end - now().start),
-        End: () => look(now().found.last - now().end + now().start, now().found.last),
-      };
-      if (!Object.hasOwn(acts, event.key) || !state?.found) return;
-      event.preventDefault();
-      acts[event.key]();
-    });
-    area.addEventListener("wheel", (event) => {
-      if (!chart || !(event.ctrlKey || area.contains(document.activeElement))) return;
-      event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) move(event.deltaX / 600);
-      else zoom(event.deltaY > 0 ? WHEEL : 1 / WHEEL, timeAt(event));
-    }, { passive: false });
-    area.addEventListener("dblclick", reset);
-    area.addEventListener("pointerdown", (event) => {
-      if (!chart || event.button) return;
-      pointers.set(event.pointerId, event.clientX);
-      area.setPointerCapture(event.pointerId);
-      pinch = null;
-    });
-    area.addEventListener("pointermove", (event) => {
-      const from = pointers.get(event.pointerId);
-      if (from === undefined || !chart) return;
-      pointers.set(event.pointerId, event.clientX);
-      if (pointers.size === 1) {
-        move((from - event.clientX) / chart.over.clientWidth);
-      } else if (pointers.size === 2) {
-        squeeze();
-      }
-    });
-    for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
-      area.addEventListener(name, (event) => {
-        pointers.delete(event.pointerId);
-        pinch = null;
-      });
-    }
-  }
-
-  // Two fingers keep the times that they touch.
-  function squeeze() {
-    const box = /** @type {UPlot} */ (chart).over.getBoundingClientRect();
-    const [first, second] = Array.from(pointers.values(), (x) => (x - box.left) / box.width).sort((a, b) =>
-      a - b
-    );
-    if (second - first < 0.02) return;
-    const span = now().end - now().start;
-    if (!pinch) pinch = [now().start + first * span, now().start + second * span];
-    const wide = (pinch[1] - pinch[0]) / (second - first);
-    look(pinch[0] - first * wide, pinch[0] + (1 - first) * wide);
-  }
-
   function resize() {
-    if (chart && chart.width !== widthPx()) chart.setSize({ width: widthPx(), height: HEIGHT_PX });
+    if (chart && chart.width !== widthPx()) chart.setSize({ width: widthPx(), height: COURSE_HEIGHT_PX });
   }
 
   function destroy() {
