@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from dataclasses import dataclass
+from typing import Any
 
 from pathlab.errors import UsageError
 
@@ -88,3 +90,9 @@ def find_address_fault(address: str) -> str | None:
     except ValueError:
         return "it is not an IPv6 address"
     return ZONE_FAULT if parsed.is_link_local and parsed.scope_id is None else None
+
+
+def name_address(place: tuple[Any, ...]) -> str:
+    """The address of a socket's place as text, a link-local one with its interface."""
+    address, zone = str(place[0]), place[3] if len(place) > 3 else 0
+    return address if not zone or "%" in address else f"{address}%{socket.if_indextoname(zone)}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pathlab.errors import HostError, Stage
+from pathlab.host_names import name_address
 from pathlab.remote.bootstrap import Delivery
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.ssh_config import HostAccess, SshFiles, SshSettings, is_numeric, read_settings
@@ -116,7 +117,7 @@ class RemoteHosts:
         except (OSError, UnicodeError) as error:
             text = f"the address of '{address}' is not known here, since it is reached through another host"
             raise HostError(text, host=name, stage=Stage.CONNECT, hint=MEASURE_HINT) from error
-        return tuple(dict.fromkeys(str(item[4][0]) for item in found))
+        return tuple(dict.fromkeys(name_address(item[4]) for item in found))
 
     def pair_addresses(self, source: str, destination: str) -> tuple[str, str]:
         """As :func:`pair_addresses`, of two hosts by their names."""
@@ -156,6 +157,8 @@ def pair_addresses(
     chosen = choose_addresses(ends[0], ends[1])
     if chosen is None:
         text = f"{source} and {destination} have no addresses of the same family"
+        if not all(ends):
+            text = f"this machine has no route to {' or '.join(ends[0] or ends[1])}"
         raise HostError(text, host=source, stage=Stage.CONNECT, hint=MEASURE_HINT)
     return chosen
 
@@ -168,7 +171,7 @@ def find_own_addresses(peers: tuple[str, ...]) -> tuple[str, ...]:
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             # With the zone of a link-local one. It sends nothing: the kernel only chooses a route.
             probe.connect(socket.getaddrinfo(peer, 9, family, socket.SOCK_DGRAM)[0][4])
-            found.append(str(probe.getsockname()[0]))
+            found.append(name_address(probe.getsockname()))
     return tuple(dict.fromkeys(found))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import paramiko
 
 from pathlab.errors import HostError, Stage
+from pathlab.host_names import name_address
 from pathlab.remote.host_keys import (
     KnownKey,
     add_host_key,
@@ -71,7 +72,7 @@ class SshConnection:
             if self._open is None or self._via is not None or self.settings.proxy_command:
                 return None
             with contextlib.suppress(OSError):
-                return str(self._open.getpeername()[0])
+                return name_address(self._open.getpeername())
             return None
 
     def open_channel(self) -> paramiko.Channel:
@@ -266,7 +267,7 @@ def _choose_address(step: SshSettings) -> str:
     if step.family is None:
         return step.address
     found = socket.getaddrinfo(step.address, step.port, family=step.family, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
+    return name_address(found[0][4])
 
 
 def _format_reason(error: BaseException) -> str:

@@ -225,6 +225,8 @@ class RowRunner:
         """Status, stage and reason of the trial; ``data`` holds what it measured, however it ended."""
         trial: Trial | None = None
         try:
+            if not spec.path.destination_address:  # raises with the reason
+                self._environment.network_path(spec.path.source, spec.path.destination)
             if spec.cell.background != "none":  # known from the start of the run, unless a host was away
                 self._backgrounds.measure_alone(spec.path, spec.cell.background)
             trial = self._prepare(spec, data, rate_bits_per_s)

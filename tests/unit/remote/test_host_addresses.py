@@ -1,5 +1,6 @@
 """Between which addresses traffic goes, and what is said where it cannot."""
 
+import socket
 from typing import Any, cast
 
 import pytest
@@ -26,6 +27,20 @@ def test_this_machine_takes_the_address_that_faces_the_other_end() -> None:
     assert pair_addresses("local", "b", ((), ("127.0.0.9",))) == ("127.0.0.1", "127.0.0.9")
     assert pair_addresses("a", "local", (("127.0.0.9",), ())) == ("127.0.0.9", "127.0.0.1")
     assert pair_addresses("local", "local", ((), ())) == ("127.0.0.1", "127.0.0.1")
+    with pytest.raises(HostError, match="this machine has no route to fe80::2%nosuch0"):
+        pair_addresses("local", "b", ((), ("fe80::2%nosuch0",)))
+
+
+def test_a_link_local_address_of_this_machine_has_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, name = socket.if_nameindex()[0]
+
+    class LinkLocal(socket.socket):
+        def connect(self, _place: object) -> None: ...
+        def getsockname(self) -> tuple[str, int, int, int]:
+            return "fe80::1", 7, 0, number
+
+    monkeypatch.setattr("socket.socket", LinkLocal)
+    assert find_own_addresses(("::1",)) == (f"fe80::1%{name}",)
 
 
 def test_ends_without_a_common_family_are_refused_by_name() -> None:
