@@ -32,6 +32,8 @@ def test_of_a_trials_readings_the_latest_are_kept(scripts: ScriptHost) -> None:
     trial = found["A 0"]
     assert trial["rates"] == [*range(4940, 5000)]
     assert (trial["rtt"], trial["retransmitted"], trial["loss"]) == (5e6, 7, 0.25)
+    said = scripts.evaluate("(rtts) => rtts.map(pathlabExplorer.trialsNow.formatRtt)", [5e6, None])
+    assert said == ["RTT 5 ms", "RTT no answer"]  # a late probe is not lost
 
 
 def test_a_trial_or_campaign_that_ended_is_under_way_no_more(scripts: ScriptHost) -> None:

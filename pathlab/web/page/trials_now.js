@@ -103,6 +103,12 @@ function drawTrial(part, trial) {
   drawStreams(/** @type {HTMLDetailsElement} */ (fold), trial);
 }
 
+/**
+ * Without an answer in time a probe may be late, and is not called lost.
+ * @param {number | null} rtt
+ */
+export const formatRtt = (rtt) => "RTT " + (rtt === null ? "no answer" : formatDuration(rtt));
+
 /** @param {TrialNow} trial */
 function listReadings(trial) {
   const facts = [];
@@ -113,7 +119,7 @@ function listReadings(trial) {
     );
   }
   if (trial.rtt !== undefined) {
-    facts.push(make("span", {}, "RTT " + (trial.rtt === null ? "lost" : formatDuration(trial.rtt))));
+    facts.push(make("span", {}, formatRtt(trial.rtt)));
   }
   if (trial.retransmitted !== undefined) {
     facts.push(make("span", {}, trial.retransmitted + " retransmissions"));
