@@ -193,6 +193,8 @@ def _describe_order(source: StudySource) -> str:
     """How the order came about, and on what comparisons within cycles rest."""
     campaign = source.campaign
     words = "The plan was stored before the first packet."
+    if campaign.model.get("imported"):
+        words = "The trials were imported: those that follow each other in time make a cycle."
     order = campaign.model.get("order")
     if order == "given":
         words += " Every cycle ran in the order that the campaign gives."
