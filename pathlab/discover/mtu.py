@@ -44,7 +44,7 @@ def find_path_mtu(prober: RemoteProber, timeout_ns: int = 1_000_000_000) -> Path
 
     HostError when the host cannot go on.
     """
-    first_link = min(int(prober.opened["mtu_bytes"]), 65535)
+    first_link = min(prober.opened["mtu_bytes"], 65535)
     if prober.target.method == "tcp":
         reason = "the size of a SYN cannot be chosen; use udp or icmp"
         return PathMtu(mtu_bytes=None, first_link_bytes=first_link, reason=reason)

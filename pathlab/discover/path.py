@@ -217,7 +217,7 @@ def _measure_capacity(
         capacity = _shorten(capacity, route)
     mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
     if mtu_bytes is None:
-        mtu_bytes = int(prober.opened["mtu_bytes"])
+        mtu_bytes = prober.opened["mtu_bytes"]
 
     settled = 0
 

@@ -16,8 +16,10 @@ be expected on a remote host. So it stays with the tests, where the agent's byte
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any, Self
 
 from pathlab.errors import HostError, Stage
@@ -111,6 +113,10 @@ class ProbePlan:
     def packets(self) -> int:
         return len(self.ttls) * len(self.sizes_bytes) * self.repeats * len(self.flows)
 
+    def list_probes(self) -> list[tuple[int, int, int]]:
+        """Flow, TTL and size of each probe."""
+        return [*product(self.flows, self.ttls, self.sizes_bytes)] * self.repeats
+
     @property
     def longest_s(self) -> float:
         """How long it takes when nothing answers."""
@@ -147,7 +153,16 @@ class RemoteProber:
         except HostError:
             self._raise_refusal(self._job)
             raise
+        if len(self.opened["source_ports"]) != self.target.flows:
+            raise self._contradict(f"{len(self.opened['source_ports'])} ports for {self.target.flows} flows")
         return self
+
+    def _contradict(self, text: str) -> HostError:
+        return HostError(
+            f"discovery: what it stated contradicts the request: {text}",
+            host=self._session.host,
+            stage=Stage.ENGINE,
+        )
 
     def _raise_refusal(self, job: EngineJob) -> None:
         """Raise the prober's own error, where it reported one."""
@@ -157,7 +172,7 @@ class RemoteProber:
         text, host = str(said[0]["text"]), self._session.host
         if said[0]["stage"] == "socket":
             hint = "check the address, and the routes of this host"
-            if said[0]["errno_name"] in ("EPERM", "EACCES"):
+            if said[0].get("errno_name") in ("EPERM", "EACCES"):
                 hint = "try another method of udp, icmp, tcp, or grant this host's user the named privilege"
             raise ProbesRefused(text, host=host, stage=Stage.NETWORK, hint=hint) from None
         raise HostError(text, host=host, stage=Stage.NETWORK, hint="check the name or address") from None
@@ -181,13 +196,18 @@ class RemoteProber:
         return SMALLEST_BYTES[self.target.method][self.version]
 
     def send(self, plan: ProbePlan) -> Sent:
+        """What became of every probe of a plan. HostError where the host cannot go on, or states others."""
         assert self._job is not None
         self._batches += 1
         before = len(self._job.records)
         self._job.command(json.dumps(encode_plan(plan, self._batches), separators=(",", ":")))
         end = self._job.wait_for("batch-end", plan.longest_s + SETUP_TIMEOUT_S, after=before)
+        probes = tuple(read_probe(r) for r in self._job.records[before:] if r["type"] == "probe")
+        stated = Counter((probe.flow, probe.ttl, probe.size_bytes) for probe in probes)
+        if stated != Counter(plan.list_probes()):
+            raise self._contradict(f"{len(probes)} probes, not the {plan.packets} of the batch")
         return Sent(
-            probes=tuple(read_probe(r) for r in self._job.records[before:] if r["type"] == "probe"),
+            probes=probes,
             late=int(end["late"]),
             ambiguous=int(end["ambiguous"]),
         )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.discover.fingerprint import hash_hops
@@ -231,27 +232,25 @@ def _probe_further(
 
 
 def build_route(
-    opened: dict[str, object],
+    opened: Mapping[str, Any],
     probes: Sequence[Probe],
     lengths: dict[int, int],
     ending: tuple[str, int, int],
 ) -> Route:
     """A route from its probes; ``lengths`` by flow, ``ending``: why it stopped, late, ambiguous answers."""
     ports = opened["source_ports"]
-    assert isinstance(ports, list)
-    flows = tuple(_follow(probes, flow, length, int(ports[flow])) for flow, length in sorted(lengths.items()))
-    method, address = str(opened["method"]), str(opened["address"])
+    flows = tuple(_follow(probes, flow, length, ports[flow]) for flow, length in sorted(lengths.items()))
     stopped, late, ambiguous = ending
     return Route(
-        method=method,
-        address=address,
-        local_address=str(opened["local_address"]),
-        privilege=str(opened["privilege"]),
+        method=opened["method"],
+        address=opened["address"],
+        local_address=opened["local_address"],
+        privilege=opened["privilege"],
         hops=classify_hops([p for p in probes if p.sent and p.ttl <= lengths[p.flow]]),
         flows=flows,
         stopped=stopped,
         fingerprint=hash_hops(flows[0].hops),
-        kept_ports=bool(opened["kept_ports"]),
+        kept_ports=opened["kept_ports"],
         late=late,
         ambiguous=ambiguous,
         stamps=tuple(sorted({probe.stamps for probe in probes if probe.stamps})),

@@ -175,7 +175,7 @@ def _convert(output: Mapping[str, Any], spec: TrialSpec, ended_ns: int, sends: b
     monotonic_ns = ended_ns - length_ns
     role = "sender" if sends else "receiver"
     ends = sorted((item[role] for item in end["streams"]), key=lambda item: item["socket"])
-    totals = [int(item["bytes"]) for item in ends]
+    totals = [int(_read_number(item, "bytes")) for item in ends]
     retransmits = [item.get("retransmits") for item in ends]
     result = {
         "type": "result",
@@ -220,7 +220,7 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
     streams = sorted(item["streams"], key=lambda stream: stream["socket"])
     if len(streams) != spec.cell.streams:
         raise ValueError(f"an interval of {len(streams)} streams where there are {spec.cell.streams}")
-    start_ns, end_ns = (round(item["sum"][key] * SECOND_NS) for key in ("start", "end"))
+    start_ns, end_ns = (round(_read_number(item["sum"], key) * SECOND_NS) for key in ("start", "end"))
     middle_ns = (start_ns + end_ns) // 2
     phase = Phase.WARMUP if middle_ns < spec.cell.warmup_ns else Phase.STEADY
     if middle_ns >= spec.cell.warmup_ns + spec.cell.duration_ns:
@@ -240,10 +240,18 @@ def _interval_record(number: int, item: Mapping[str, Any], spec: TrialSpec) -> d
         "phase": phase,
         "start_ns": start_ns,
         "end_ns": end_ns,
-        "bytes": [int(stream["bytes"]) for stream in streams],
+        "bytes": [int(_read_number(stream, "bytes")) for stream in streams],
         "tcp_info": {**info, "unacked_segments": nothing, "snd_mss_bytes": nothing},
         "workers": [],
     }
+
+
+def _read_number(fields: Mapping[str, Any], key: str) -> float:
+    """A text or a list times a number would be a longer one. Raises KeyError, TypeError."""
+    number: float = fields[key]
+    if type(number) not in (int, float):
+        raise TypeError(f"{key} is not a number")
+    return number
 
 
 def _sum_retransmits(intervals: Sequence[Mapping[str, Any]]) -> None:
@@ -270,8 +278,8 @@ def _cpu(end: Mapping[str, Any], length_ns: int) -> dict[str, int]:
     """CPU time of the program over the test, from the shares that it states."""
     used = end["cpu_utilization_percent"]
     return {
-        "user_ns": round(used["host_user"] / 100 * length_ns),
-        "system_ns": round(used["host_system"] / 100 * length_ns),
+        "user_ns": round(_read_number(used, "host_user") / 100 * length_ns),
+        "system_ns": round(_read_number(used, "host_system") / 100 * length_ns),
     }
 
 

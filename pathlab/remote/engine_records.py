@@ -58,8 +58,8 @@ class RoundTrips(TypedDict):
     """An object within records."""
 
     count: Count
-    min: Figure | None
-    max: Figure | None
+    min: Count | None
+    max: Count | None
     mean: Figure | None
     hdr: Histogram | None
 
@@ -362,9 +362,9 @@ class PingStart(TypedDict):
 
     type: Literal["start"]
     method: Name
-    stamps: NotRequired[Name | None]
+    stamps: Name | None
     address: NotRequired[Name]
-    payload_bytes: NotRequired[Count]
+    payload_bytes: Count
     monotonic_ns: Count
     realtime_ns: Count | None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,23 @@ class Text(ValueRule):
         if not isinstance(value, str):
             raise RecordFault(f"is {_describe(value)}, not a text")
         _check_text(value, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Address(ValueRule):
+    """A numeric address of IPv4 or IPv6, with a zone or without."""
+
+    null: bool = False
+
+    def check(self, value: Any, stated: Stated) -> None:
+        """Names are none: what is stated is where packets went or came from."""
+        Text(KEY_MAX_CHARACTERS, self.null).check(value, stated)
+        if value is None:
+            return
+        try:
+            ipaddress.ip_address(value)
+        except ValueError as error:
+            raise RecordFault("is a text, not an address") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,21 @@ from pathlab.remote.field_types import (
     STREAMS_MAX,
     RuleBuilder,
 )
-from pathlab.remote.record_rules import Each, Encoded, Number, ObjectRule, Stated, Text, Truth, ValueRule
+from pathlab.remote.record_rules import (
+    Address,
+    Each,
+    Encoded,
+    Number,
+    ObjectRule,
+    Stated,
+    Text,
+    Truth,
+    ValueRule,
+)
 
 CORES_MAX = 4096
+#: Flows of one prober, and the end of TTLs and of sizes of IP packets (agents/PROTOCOL.md).
+PROBED_FLOWS_MAX, TTL_END, PACKET_END = 16, 256, 1 << 16
 #: Of one answer of a capture's bytes (agents/PROTOCOL.md).
 PIECE_MAX_BYTES = 256 * 1024
 
@@ -87,6 +99,13 @@ def _find_bins_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
     return None
 
 
+def _find_reply_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
+    if (found["rtt_ns"] is None) is not (found["kind"] is None):
+        return "has only a part of an answer"
+    answered = found["rtt_ns"] is not None
+    return "was answered, and not sent" if answered and found["unsent"] is not None else None
+
+
 def _find_ready_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
     streams = found["streams"]
     if stated.streams is not None and stated.streams != streams:
@@ -95,6 +114,13 @@ def _find_ready_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
     if len(found.get("sockets", ())) not in (0, streams):
         return f"has {len(found['sockets'])} sockets for {streams} streams"
     return None
+
+
+def _find_interval_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
+    counted = frozenset({"tcp_info"} & found.keys())
+    if stated.keys.setdefault("interval", counted) != counted:
+        return "has 'tcp_info', or lacks it, unlike the record before"
+    return _find_span_fault(found, stated)
 
 
 _BUILDER = RuleBuilder(
@@ -107,7 +133,7 @@ _BUILDER = RuleBuilder(
         Reordering: _find_bins_fault,
         FlowPhase: _find_span_fault,
         FlowReady: _find_ready_fault,
-        FlowInterval: _find_span_fault,
+        FlowInterval: _find_interval_fault,
         FlowRoundTrips: _find_stream_fault,
         PingRoundTrips: _find_span_fault,
         LoadLoad: _find_span_fault,
@@ -152,13 +178,22 @@ RECORDS: Mapping[str, Mapping[str, ObjectRule]] = {
     **{name: {**_ENGINE[name], "interval": _build_interval()} for name in ("send", "receive")},
     "discovery": {
         **_COMMON,
-        "open": ObjectRule({"address": _NAME, "mtu_bytes": _SOME, "local_address": _MAYBE_NAME}),
+        "open": ObjectRule(
+            {
+                **{"method": _NAME, "privilege": _NAME, "address": Address(), "local_address": Address()},
+                "source_ports": Each(Number(end=PORTS_END), most=PROBED_FLOWS_MAX),
+                **{"kept_ports": _FLAG, "mtu_bytes": Number(1)},
+            }
+        ),
         "probe": ObjectRule(
             {
-                **{"flow": _COUNT, "ttl": _COUNT, "size_bytes": _COUNT, "unsent": _MAYBE_NAME},
+                **{"flow": Number(end=PROBED_FLOWS_MAX), "ttl": Number(1, TTL_END)},
+                **{"size_bytes": Number(end=PACKET_END), "unsent": _MAYBE_NAME},
                 **{"rtt_ns": _SOME, "stamps": _MAYBE_NAME, "kind": _MAYBE_NAME, "code": _SOME},
-                **{"source": _MAYBE_NAME, "mtu_bytes": _SOME, "reply_ttl": _SOME, "reply_bytes": _SOME},
-            }
+                **{"source": Address(null=True), "mtu_bytes": _SOME, "reply_ttl": _SOME},
+                "reply_bytes": _SOME,
+            },
+            also=_find_reply_fault,
         ),
         "batch-end": ObjectRule({"late": _COUNT, "ambiguous": _COUNT}),
     },
@@ -186,7 +221,7 @@ RECORDS: Mapping[str, Mapping[str, ObjectRule]] = {
             {
                 **_ENDED,
                 "messages": ObjectRule({"sent": _COUNTS}, _BUILDER.build_object(MessageTotals).optional),
-                "phases": ObjectRule(optional=dict.fromkeys(("warmup", "steady", "drain"), _ASKED_STEADY)),
+                "phases": ObjectRule(further=_ASKED_STEADY),
             }
         ),
     },
@@ -197,7 +232,7 @@ RECORDS: Mapping[str, Mapping[str, ObjectRule]] = {
             {**_ADAPTER_SETTINGS, "server_start_ns": _SOME, "sandbox": _MAYBE_FLAG, "priority": _SOME},
         ),
         "server_cpu": ObjectRule({"at_ns": _COUNT}, dict.fromkeys(("user_ns", "system_ns"), _SOME)),
-        "result": ObjectRule(_ENDED, _SERVER_TIMES),
+        "result": ObjectRule(_ENDED, {**_SERVER_TIMES, "foreign_connections": _SOME}),
     },
     "technologies": {
         **_COMMON,

@@ -8,7 +8,7 @@ import base64
 import copy
 import random
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +17,7 @@ from pathlab.remote.session import Session
 from pathlab.store.series_columns import SERIES
 from tests.builders.datagram_ends import make_udp_receiver, make_udp_sender
 from tests.builders.series import describe_round_trips
+from tests.builders.spoiling import list_places
 from tests.unit.remote.scripted_agent import (
     HELLO,
     Message,
@@ -44,7 +45,9 @@ _NIC = dict.fromkeys(
 
 
 def make_conversation(traffic: str) -> Conversation:
-    """What the programs of a trial of ``tcp``, ``messages`` or ``udp`` state, and the samples of counters."""
+    """What the programs of ``tcp``, ``messages``, ``udp`` or ``technology`` state; samples of counters."""
+    if traffic == "technology":
+        return {**_make_technology(), "ping": _make_probes(), "counters": _make_samples()}
     if traffic == "udp":
         ends = [_finish(end) for end in (make_udp_sender(), make_udp_receiver())]
     else:
@@ -54,8 +57,39 @@ def make_conversation(traffic: str) -> Conversation:
         "send": ends[0],
         "receive": [listening, *ends[1]],
         "ping": _make_probes(),
-        "counters": [_make_sample(n) for n in range(1, 12)],
+        "counters": _make_samples(),
     }
+
+
+def _make_technology() -> Conversation:
+    """What the ends of a technology state of two streams."""
+    span = {"start_ns": STEP_NS, "end_ns": STEP_NS + STEADY_NS}
+    adapter = {"versions": "beak 1.2", "settings": {"no_delay": True}, "hop_ns": 900.0}
+    trips = {"round_trip_ns": describe_round_trips(range(1000, 1100))}
+    counted = {"sent": [100, 90], "received": [100, 90], "missing": [0, 0], "out_of_order": [0, 0]}
+    steady = {**span, "messages": [90, 80], "user_ns": 10**6, "system_ns": 10**6}
+    messages = {"bytes": 100, "replies": True, "priority": None, "clock_ns": 40.0}
+    ended = {"type": "result", "complete": True, "reason": None}
+    return {
+        "answer": [
+            {"type": "hello", "contract": 1, "program": "parrot"},
+            {"type": "listening", "port": 5210, "versions": "beak 1.2", "settings": {"no_delay": True}}
+            | {"server_start_ns": 10**6, "sandbox": True, "priority": None},
+            {"type": "server_cpu", "at_ns": 10**12, "user_ns": 1, "system_ns": 2},
+            {**ended, "user_ns": 10**6, "system_ns": 10**6, "foreign_connections": 0},
+        ],
+        "ask": [
+            {"type": "hello", "contract": 1, "program": "parrot"},
+            {"type": "ready", "streams": 2, "cores": [0], "messages": messages, "adapter": adapter},
+            {"type": "start", "monotonic_ns": 10**12, "realtime_ns": 10**18},
+            *({"type": "round_trips", "phase": "steady", "stream": n, **span, **trips} for n in range(2)),
+            {**ended, "messages": {**counted, **trips}, "phases": {"steady": steady}},
+        ],
+    }
+
+
+def _make_samples() -> list[Message]:
+    return [_make_sample(number) for number in range(1, 12)]
 
 
 def _finish(end: Sequence[Message]) -> list[Message]:
@@ -156,21 +190,6 @@ def _make_sample(number: int) -> Message:
         "softnet": {"processed": 5, "dropped": 0, "cores": [{"core": 0, "processed": 5, "dropped": 0}]},
         **{"tcp": {"OutSegs": 5}, "udp": {"UdpInDatagrams": 3}, "qdiscs": [qdisc], "stopped": []},
     }
-
-
-def list_places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every place in a JSON value, by the keys and numbers that lead to it."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from list_places(item, (*path, key))
-
-
-def set_value(value: Any, path: Sequence[str | int], new: Any) -> None:
-    """Put a value in a place."""
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = new
 
 
 ODD: tuple[Any, ...] = (
@@ -274,12 +293,12 @@ class ReplayingHost:
         if request["op"] == "counters.stop":
             samples = self.conversation["counters"]
             return [*({"type": "counters", "watch": 4, "sample": one} for one in samples), answer(request)]
-        if request["op"] != "engine.start":
+        if request["op"] not in ("engine.start", "adapter.start"):
             return reply_plainly(request)
         self._jobs += 1
         limits = {"seconds": 60.0, "bytes": None, "rate_bits_per_s": None}
         started = answer(request, job=self._jobs, pid=11, limits=limits, engine_sha256="ab")
-        program = request["subcommand"]
+        program = request.get("subcommand") or request["role"]
         stated = [{"type": "engine", "job": self._jobs, "record": one} for one in self.conversation[program]]
         if program in self.raw:
             self._agent.say(started)

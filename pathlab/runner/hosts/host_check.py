@@ -102,12 +102,12 @@ def _check_reached(host: OpenHost) -> Iterator[HostCheck]:
 
 
 def _check_interpreter(host: OpenHost) -> Iterator[HostCheck]:
-    path = host.identity.get("interpreter") or (host.facts["interpreter"] or {}).get("path", "")
+    path = host.identity.get("interpreter") or (host.facts.get("interpreter") or {}).get("path", "")
     yield HostCheck("interpreter", "ok", f"Python {host.hello['python']} ({path})")
 
 
 def _check_engine(host: OpenHost) -> Iterator[HostCheck]:
-    machine = (host.facts["kernel"] or {}).get("machine")
+    machine = (host.facts.get("kernel") or {}).get("machine")
     if engine := host.identity.get("engine"):
         yield HostCheck("engine", "ok", f"runs on {machine} in {engine}")
     else:

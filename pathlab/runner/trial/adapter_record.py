@@ -16,7 +16,7 @@ HOP_RATIO = 0.03
 def describe_adapter(data: TrialData) -> dict[str, Any]:
     """The columns of a technology, by name; none for other engines."""
     ready = {"sender": first(data.sender, "ready"), "receiver": first(data.receiver, "ready")}
-    stated = {end: record["adapter"] for end, record in ready.items() if record and "adapter" in record}
+    stated = {end: record["adapter"] for end, record in ready.items() if record and record.get("adapter")}
     if not stated:
         return {}
     settings = {end: one["settings"] for end, one in stated.items() if one.get("settings")}

@@ -135,8 +135,8 @@ class BackgroundLoad:
                 _await_rate(receiver, "interval", lambda record: sum(record["bytes"]) > 0)
 
     def _is_working(self, record: Record) -> bool:
-        computes = CPU not in self._plan.parts or sum(record["cpu_ns"]) > 0
-        return computes and (DISK not in self._plan.parts or record["disk"]["written_bytes"] > 0)
+        amounts = (_AMOUNTS[part](record) for part in self._plan.parts & {CPU, DISK})
+        return all(amount is not None and amount > 0 for amount in amounts)
 
     @property
     def _common(self) -> dict[str, str | int]:
@@ -247,13 +247,32 @@ class BackgroundLoad:
                 figures[part].append(rate)
             result = first(job.records, "result") or {}
             if result.get("quiet") is False or result.get("quiet_after_ns") is not None:
-                quiet.append(result["quiet"])
+                quiet.append(result.get("quiet") is True)
         return BackgroundRates(
             cpu_ratio=min(figures[CPU], default=None),
             disk_bytes_per_s=min(figures[DISK], default=None),
             network_bits_per_s=min(figures[NETWORK], default=None),
             quiet=all(quiet) if quiet else None,
         )
+
+
+def _read_cpu_s(record: Record) -> float | None:
+    """CPU time per thread."""
+    times_ns = record["cpu_ns"]
+    return sum(times_ns) / SECOND_NS / len(times_ns) if times_ns else None
+
+
+def _read_disk_bytes(record: Record) -> float | None:
+    work = record["disk"]
+    return None if work is None else work["written_bytes"] + (work["read_bytes"] or 0)
+
+
+#: What a record states of each part, None: nothing.
+_AMOUNTS: Mapping[str, Callable[[Record], float | None]] = {
+    CPU: _read_cpu_s,
+    DISK: _read_disk_bytes,
+    NETWORK: lambda record: sum(record["bytes"]) * 8,
+}
 
 
 def _list_spans(job: EngineJob, parts: frozenset[str]) -> Mapping[str, list[Span]]:
@@ -263,17 +282,13 @@ def _list_spans(job: EngineJob, parts: frozenset[str]) -> Mapping[str, list[Span
         return {}
     zero_ns = start["monotonic_ns"]
     kind = "load" if job.subcommand == "load" else "interval"
-    amounts: dict[str, Callable[[Mapping[str, Any]], float]] = {
-        CPU: lambda record: sum(record["cpu_ns"]) / SECOND_NS / len(record["cpu_ns"]),
-        DISK: lambda record: record["disk"]["written_bytes"] + (record["disk"]["read_bytes"] or 0),
-        NETWORK: lambda record: sum(record["bytes"]) * 8,
-    }
     stated = {NETWORK} if kind == "interval" else {CPU, DISK}
     records = [record for record in job.records if record["type"] == kind]
     return {
         part: [
-            (zero_ns + record["start_ns"], zero_ns + record["end_ns"], amounts[part](record))
+            (zero_ns + record["start_ns"], zero_ns + record["end_ns"], amount)
             for record in records
+            if (amount := _AMOUNTS[part](record)) is not None
         ]
         for part in sorted(parts & stated)
     }

@@ -105,7 +105,7 @@ def use_api(where: str, *, sound: bool) -> None:
     ("seeds", "every"),
     [
         *((range(part, SHORT, 4), False) for part in range(4)),
-        *(pytest.param(range(SHORT + part, LONG, 8), True, marks=pytest.mark.long) for part in range(8)),
+        *(pytest.param(range(SHORT + part, LONG, 40), True, marks=pytest.mark.long) for part in range(40)),
         *(pytest.param(range(LONG + part, ALL, 4), False, marks=pytest.mark.long) for part in range(4)),
     ],
 )

@@ -3,6 +3,7 @@
 What the store took of it, every reader reads.
 """
 
+import contextlib
 import random
 import resource
 import warnings
@@ -26,7 +27,8 @@ from pathlab.store.check import check_results
 from pathlab.store.records import CampaignRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.builders.replayed import ReplayingHost, make_conversation, make_environment, set_value, spoil
+from tests.builders.replayed import ReplayingHost, make_conversation, make_environment, spoil
+from tests.builders.spoiling import list_taken_records, set_value
 from tests.command_line import call
 from tests.length import LENGTH, choose_runs
 
@@ -34,6 +36,13 @@ TRAFFIC: dict[str, dict[str, Any]] = {
     "tcp": {},
     "udp": {"transport": ["udp"]},
     "messages": {"message": ["100B"], "reply": [True]},
+    "technology": {
+        "message": ["100B"],
+        "reply": [True],
+        "engine": ["tcp-python"],
+        "placement": ["process"],
+        "no_delay": [True],
+    },
 }
 READERS = (
     "results check bad",
@@ -56,7 +65,7 @@ READERS = (
     "results merge bad --out out/merged",
 )
 #: Trials of each traffic: 1,000 together at full length.
-TRIALS = 334 if LENGTH == "full" else choose_runs(40, short=20)
+TRIALS = 250 if LENGTH == "full" else choose_runs(40, short=20)
 PATH = TrialPath(
     source="local", destination="local", source_address="10.0.0.1", destination_address="10.0.0.2"
 )
@@ -82,7 +91,18 @@ def run_trials(
 ) -> list[TrialRecord]:
     """Run a trial after each change of the host; the records as stored, in that order."""
     campaign = make_campaign(traffic, len(changes))
-    host = ReplayingHost(make_conversation(traffic))
+    with contextlib.closing(ReplayingHost(make_conversation(traffic))) as host:
+        return run_rows(folder, campaign, traffic, host, changes)
+
+
+def run_rows(
+    folder: Path,
+    campaign: Campaign,
+    traffic: str,
+    host: ReplayingHost,
+    changes: Sequence[Callable[[ReplayingHost], None]],
+) -> list[TrialRecord]:
+    """The trials of a campaign with one host; the records as stored."""
     environment = make_environment(host)
     environment.trial_path = lambda _row: PATH
 
@@ -109,12 +129,6 @@ def run_trials(
         runner = CycleRunner(parts, RowRunner(campaign, environment, routes, backgrounds, emit))
         for row in parts.rows.values():
             runner.run([row], Interruption())
-    host.close()
-    return results_of(folder)
-
-
-def results_of(folder: Path) -> list[TrialRecord]:
-    with Results.open(folder) as results:
         return results.records()
 
 
@@ -279,6 +293,21 @@ def test_a_mistake_of_ours_is_no_failed_trial(
         run_trials(tmp_path / "bad", "tcp", [lambda _host: None])
 
 
+def list_swept(traffic: str) -> list[Callable[[ReplayingHost], None]]:
+    """Each key of a record left out, each value replaced, where the schema takes it; all at full length."""
+    forms = [
+        (program, number, taken)
+        for program, records in make_conversation(traffic).items()
+        for number, taken in list_taken_records(program, records)
+    ]
+
+    def put(program: str, number: int, taken: Any) -> Callable[[ReplayingHost], None]:
+        return lambda host: host.conversation[program].__setitem__(number, taken)
+
+    chosen = forms if LENGTH == "full" else random.Random(traffic).sample(forms, TRIALS // 2)
+    return [put(*form) for form in chosen]
+
+
 @pytest.mark.parametrize("traffic", TRAFFIC)
 def test_random_records_cost_their_trial_alone(
     traffic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -291,9 +320,10 @@ def test_random_records_cost_their_trial_alone(
 
         return apply
 
+    changes = [*map(spoil_by, range(TRIALS)), *list_swept(traffic)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of numpy, on figures that no path has
-        records = run_trials(tmp_path / "bad", traffic, [spoil_by(seed) for seed in range(TRIALS)])
+        records = run_trials(tmp_path / "bad", traffic, changes)
         ended = {status: sum(one.status == status for one in records) for status in ("complete", "failed")}
         assert min(ended.values()) > TRIALS // 10, ended
         assert all(one.failed_stage and one.failure for one in records if one.status == "failed")

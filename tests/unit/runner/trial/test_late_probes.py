@@ -31,7 +31,13 @@ def late(sequence: int, rtt_ms: int) -> dict[str, Any]:
 
 
 def list_records(*outcomes: dict[str, Any], timeout_ms: int = 50) -> list[dict[str, Any]]:
-    start = {"type": "start", "method": "icmp-raw", "stamps": "kernel", "monotonic_ns": 0}
+    start = {
+        "type": "start",
+        "method": "icmp-raw",
+        "stamps": "kernel",
+        "payload_bytes": 56,
+        "monotonic_ns": 0,
+    }
     return [start, *outcomes, {"type": "result", "ended_ns": ENDED_NS, "timeout_ns": timeout_ms * MS}]
 
 
