@@ -24,7 +24,7 @@ from pathlab.analysis.packets.segments import (
 )
 from pathlab.captures.flow_table import CapturedFlow, FlowTable
 from pathlab.captures.headers import HeaderCounts, PacketHeaders, join_packets, read_headers
-from pathlab.captures.links import LINK_NAMES
+from pathlab.captures.links import LINK_NAMES, format_link
 from pathlab.captures.pcap import find_byte_order, read_pcap
 from pathlab.captures.pcapng import SECTION, read_pcapng
 from pathlab.captures.records import NO_TIME_NS, CaptureNotes, Integers, RecordBatch, view_numbers
@@ -177,9 +177,13 @@ def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
         limited = reader.tcp_packets >= packets_max or reader.flows >= FLOWS_MAX
         if limited:
             break
+    if notes.damage is not None and not notes.records:
+        raise StoreError(
+            f"capture '{path}' is {notes.damage}, and holds no whole packet", hint="record or copy it again"
+        )
     capture = reader.finish(path, limited=limited)
     if capture.unread_links and sum(capture.unread_links.values()) == notes.records:
-        numbers = ", ".join(map(str, sorted(capture.unread_links)))
+        numbers = ", ".join(map(format_link, sorted(capture.unread_links)))
         raise UsageError(
             f"'{path}': link type {numbers} cannot be read",
             hint=f"capture on another interface; readable: {', '.join(dict.fromkeys(LINK_NAMES.values()))}",

@@ -15,6 +15,7 @@ import numpy as np
 
 from pathlab.captures.links import find_ip
 from pathlab.captures.records import Bytes, Flags, Integers, RecordBatch, view_numbers
+from pathlab.captures.tunnels import enter_tunnels
 
 TCP, UDP = 6, 17
 #: Extension headers of IPv6 whose second byte is a length: hop-by-hop options, routing, destination options,
@@ -87,9 +88,12 @@ def read_headers(batch: RecordBatch, link_type: int, chosen: Flags) -> tuple[Pac
     ends = places + batch.captured_bytes[rows]
     link_ends = places + batch.original_bytes[rows]
     ip, versions, kinds = find_ip(batch.data, places, link_type)
+    whole_link = ip <= ends
+    enter_tunnels(batch.data, ip, versions, ends)
     parts: list[PacketHeaders] = []
     known = (versions > 0) & (ip + 20 <= ends)
-    counts = HeaderCounts(not_ip=_count_kinds(kinds[versions == 0]), cut=int(((versions > 0) & ~known).sum()))
+    other = (versions == 0) & whole_link
+    counts = HeaderCounts(not_ip=_count_kinds(kinds[other]), cut=int((~other & ~known).sum()))
     for version, read in ((4, _read_ipv4), (6, _read_ipv6)):
         of_it = known & (versions == version)
         if of_it.any():

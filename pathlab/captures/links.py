@@ -25,6 +25,26 @@ LINK_NAMES = {
     IPV4: "raw IPv4",
     IPV6: "raw IPv6",
 }
+#: Common link types that are not read.
+UNREAD_NAMES = {
+    9: "PPP",
+    50: "PPP over serial lines",
+    51: "PPPoE",
+    104: "Cisco HDLC",
+    105: "IEEE 802.11",
+    107: "Frame Relay",
+    119: "IEEE 802.11 with a Prism header",
+    127: "IEEE 802.11 with radiotap",
+    **dict.fromkeys(range(147, 163), "one that is private to its user"),
+    187: "Bluetooth",
+    195: "IEEE 802.15.4",
+    201: "Bluetooth",
+    220: "USB",
+    227: "CAN",
+    239: "NFLOG",
+    253: "netlink",
+    277: "D-Bus",
+}
 _TYPE_IPV4, _TYPE_IPV6 = 0x0800, 0x86DD
 _TAGS = (0x8100, 0x88A8, 0x9100, 0x9200, 0x9300)
 _PPPOE, _MPLS = 0x8864, (0x8847, 0x8848)
@@ -35,6 +55,12 @@ LAYERS_MAX = 8
 LENGTH_MAX = 0x05DC
 NO_TYPE = -1
 _FAMILY_IPV4, _FAMILIES_IPV6 = 2, (10, 24, 28, 30)  # AF_INET everywhere; AF_INET6 of Linux and the BSDs
+
+
+def format_link(number: int) -> str:
+    """A link type by its name and number."""
+    name = LINK_NAMES.get(number) or UNREAD_NAMES.get(number)
+    return f"{number} ({name})" if name else str(number)
 
 
 def find_ip(data: Bytes, places: Integers, link_type: int) -> tuple[Integers, Integers, Integers]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pathlab.captures.capture import Capture
-from pathlab.captures.headers import HeaderCounts
-from pathlab.captures.links import NO_TYPE
+from pathlab.captures.links import NO_TYPE, format_link
 from pathlab.study.captured_tcp import CapturedConnection
 
 #: Kinds of notices about a file that lacks packets.
@@ -70,6 +70,8 @@ PROTOCOLS: Mapping[int, str] = {
 }
 #: Of these, tunnels, which may carry TCP.
 TUNNELS = frozenset({4, 41, 47, 50, 51, 115})
+#: Tunnels over UDP by the port, of which the registry of IANA has all but 8472, Linux's own for VXLAN.
+UDP_TUNNELS = {2152: "GTP-U", 4789: "VXLAN", 6081: "Geneve", 8472: "VXLAN"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
         yield CaptureNotice(kind="empty", text="The capture holds no packet.")
     elif not len(capture.columns["numbers"]):
         yield CaptureNotice(kind="no-tcp", text="The capture holds no TCP segment that can be read.")
-    yield from _list_skipped(capture.counts)
+    yield from _list_skipped(capture)
     if notes.dropped_packets:
         yield CaptureNotice(
             kind="dropped",
@@ -123,9 +125,14 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
             text=f"The clock was set back {capture.clock_steps:,} times: no RTT spans such a step, and no "
             "throughput is stated across one.",
         )
+    unread = ", ".join(map(format_link, sorted(capture.unread_links)))
     for count, kind, what in (
         (capture.untimed, "untimed", "packets have no time, or an impossible one, and were left out"),
-        (sum(capture.unread_links.values()), "link-type", "packets are of a link type that cannot be read"),
+        (
+            sum(capture.unread_links.values()),
+            "link-type",
+            f"packets are of a link type that cannot be read: {unread}",
+        ),
         (counts.fragments, "fragments", "packets are IP fragments and were left out"),
         (counts.cut, "cut-headers", "packets were captured without their whole header and were left out"),
     ):
@@ -142,9 +149,15 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
         yield from _list_connection_notices(chosen)
 
 
-def _list_skipped(counts: HeaderCounts) -> Iterator[CaptureNotice]:
+def _list_skipped(capture: Capture) -> Iterator[CaptureNotice]:
     """What was not read, by its Ethernet type or protocol of IP: what may hold TCP, and what cannot."""
-    hidden: list[tuple[int, str]] = []
+    counts = capture.counts
+    carried: Counter[str] = Counter()
+    for flow in capture.flows:
+        ports = (flow.a.port, flow.b.port) if flow.protocol == "UDP" else ()
+        for name in {UDP_TUNNELS[port] for port in ports if port in UDP_TUNNELS}:
+            carried[name] += flow.all_packets
+    hidden = [(count, name) for name, count in carried.items()]
     others: list[tuple[int, str]] = []
     kinds = ((counts.not_ip, ETHERNET_TYPES, TYPES_WITH_IP), (counts.other_protocols, PROTOCOLS, TUNNELS))
     for found, names, holders in kinds:

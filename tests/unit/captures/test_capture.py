@@ -43,6 +43,23 @@ def wrap(kind: int, header: bytes, packet: bytes) -> bytes:
 
 V4, V6 = build_ipv4(build_tcp(seq=9), payload_bytes=100), build_ipv6(build_tcp(seq=9), payload_bytes=100)
 
+#: Plain, with a checksum, a key, a sequence number, and with all of them.
+GRE_PACKETS = [
+    (struct.pack(">HH", flags, kind) + bytes(4 * words) + packet, packet)
+    for flags, words in ((0, 0), (0x8000, 1), (0x2000, 1), (0x1000, 1), (0xB000, 3))
+    for kind, packet in ((0x0800, V4), (0x86DD, V6))
+]
+
+
+def carry(gre: bytes) -> bytes:
+    """A packet of IPv4 that holds GRE."""
+    return build_ipv4(gre, protocol=47, addresses=("192.0.2.1", "192.0.2.2"))
+
+
+def carry6(gre: bytes) -> bytes:
+    """The same of IPv6."""
+    return build_ipv6(gre, first_protocol=47)
+
 
 def read_frames(folder: Path, frames: Iterable[bytes], **how: Any) -> Capture:
     """What is read of a pcap file with these frames, 1 ns apart."""
@@ -72,6 +89,11 @@ def read_frames(folder: Path, frames: Iterable[bytes], **how: Any) -> Capture:
         (108, struct.pack(">I", 24) + V6, V6),
         (SLL, bytes(14) + b"\x08\x00" + V4, V4),
         (SLL2, b"\x86\xdd" + bytes(18) + V6, V6),
+        *((1, build_ethernet(carry(gre)), packet) for gre, packet in GRE_PACKETS),
+        *((1, build_ethernet(carry6(gre)), packet) for gre, packet in GRE_PACKETS),
+        (1, build_ethernet(build_ipv4(V4, protocol=4)), V4),
+        (1, build_ethernet(build_ipv4(V6, protocol=41)), V6),
+        (1, build_ethernet(carry(b"\0\0\x08\0" + carry(b"\0\0\x08\0" + V4)), tags=(0x8100,)), V4),
         (SLL, bytes(14) + b"\x88\x64\x11\0\0\1\0\x8c\0\x21" + V4, V4),
     ],
 )
@@ -87,6 +109,8 @@ def test_one_readable_interface_of_two_is_read(tmp_path: Path) -> None:
     blocks = [build_enhanced(1, build_ethernet(V4)), build_enhanced(2, b"x" * 60, interface=1)]
     capture = read_capture(write_pcapng(tmp_path / "a.pcapng", build_interface(147), *blocks))
     assert capture.unread_links == {147: 1}
+    (notice,) = list_capture_notices(capture, None)
+    assert notice.text.endswith("cannot be read: 147 (one that is private to its user).")
     assert len(capture.flows) == 1
 
 
@@ -110,12 +134,13 @@ def test_headers_that_hold_no_segment_are_counted(tmp_path: Path) -> None:
         build_ethernet(build_ipv4(bytes(8), protocol=1)),  # ICMP
         build_ethernet(build_ipv4(tcp))[:-1],  # cut within its header
         build_ethernet(V6)[:50],
+        build_ethernet(V4)[:10],  # within the addresses: the type is not known
         build_ethernet(V4),
     ]
     capture = read_frames(tmp_path, frames)
     counts = capture.counts
     assert (counts.not_ip, counts.fragments) == ({0x0806: 1}, 3)
-    assert (counts.other_protocols, counts.cut) == ({1: 1}, 2)
+    assert (counts.other_protocols, counts.cut) == ({1: 1}, 3)
     assert capture.flows[0].all_packets == 1
 
 
@@ -127,6 +152,7 @@ SKIPPED = [
     *[wrap(0x88E5, bytes(6), bytes(40))] * 2,
     wrap(MPLS, b"\0\1\x01\x40", bytes(60)),  # a pseudowire
     build_ethernet(build_ipv4(bytes(40), protocol=47)),
+    build_ethernet(build_ipv4(struct.pack(">HHHH", 9, 4789, 58, 0), payload_bytes=50, protocol=17)),
 ]
 
 
@@ -135,7 +161,8 @@ def test_what_is_skipped_is_named_by_its_type(tmp_path: Path, others: list[bytes
     capture = read_frames(tmp_path, [*SKIPPED, *others])
     texts = {one.kind: one.text for one in list_capture_notices(capture, None)}
     assert texts.pop("encapsulated") == (
-        "4 packets are encapsulated and were not read; they may hold TCP: 2 MACsec, 1 MPLS without IP, 1 GRE."
+        "5 packets are encapsulated and were not read; they may hold TCP: 2 MACsec, 1 VXLAN, "
+        "1 MPLS without IP, 1 GRE."
     )
     assert texts.pop("skipped") == (
         "6 packets are neither TCP nor UDP and were left out: 3 ARP, 1 PPPoE discovery, 1 PPPoE control, "

@@ -10,8 +10,9 @@ import pytest
 from scapy.utils import RawPcapNgReader, RawPcapReader
 
 from pathlab.captures import pcap, pcapng
-from pathlab.captures.capture import open_capture
+from pathlab.captures.capture import open_capture, read_capture
 from pathlab.captures.records import NO_TIME_NS, CaptureNotes
+from pathlab.errors import StoreError
 from tests.builders.packets import (
     build_block,
     build_enhanced,
@@ -184,6 +185,9 @@ def test_a_cut_pcap_is_read_up_to_there(tmp_path: Path, size: int) -> None:
     notes, found = read_all(path)
     assert len(found) == max(0, size - 24) // 36
     assert (notes.damage or "").startswith("cut within")
+    if not found:
+        with pytest.raises(StoreError, match=r"is cut within .* and holds no whole packet"):
+            read_capture(path)
 
 
 def make_pcapng(tmp_path: Path) -> tuple[bytes, int]:
