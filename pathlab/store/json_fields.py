@@ -177,6 +177,8 @@ class _TextReader:
 
     def _keep(self, value: Any, at: int, end: int) -> int:
         """Keep what was read, and return where to go on."""
+        if self._decoder.has_no_number:
+            self._note_no_number()
         repeated = self._decoder.take_repeated()
         following = _skip_space(self._text, end)
         found = [value] if isinstance(value, dict) else value
@@ -238,10 +240,13 @@ class _TextReader:
         if not count or fixed == self._text[at:]:
             return False
         self._text = self._text[:at] + fixed
+        self._note_no_number()
+        return True
+
+    def _note_no_number(self) -> None:
         note = "numbers that are none, such as -nan, were left out"
         if note not in self.notes:
             self.notes.append(note)
-        return True
 
     def _note_cut(self) -> None:
         if self.values:
@@ -302,18 +307,26 @@ class CutOffError(StoreError):
 
 
 class _CountingDecoder(json.JSONDecoder):
-    """Counts keys that come twice in one object."""
+    """Counts keys that come twice in one object; ``has_no_number``: a number was none, and became None."""
 
     def __init__(self) -> None:
         super().__init__(
-            object_pairs_hook=self._build, parse_constant=lambda _: None, parse_float=_read_float
+            object_pairs_hook=self._build, parse_constant=self._read_number, parse_float=self._read_number
         )
         self._repeated = 0
+        self.has_no_number = False
 
     def take_repeated(self) -> int:
         """How many there were since the last call."""
         found, self._repeated = self._repeated, 0
         return found
+
+    def _read_number(self, text: str) -> float | None:
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        self.has_no_number = True
+        return None
 
     def _build(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         built = dict(pairs)
@@ -336,11 +349,6 @@ def _replace_number(found: re.Match[str]) -> str:
     if found["exponent"]:
         return f"{found['exponent']}+{found['digits']}"
     return "null".ljust(len(text)) if len(text) >= len("null") else "NaN"
-
-
-def _read_float(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
 
 
 def _unpack(name: str, data: bytes) -> bytes:
@@ -426,17 +434,26 @@ class Fields:
         return int(number)
 
     def count(self, key: str) -> int | None:
-        """A whole number that is not negative; a negative one means "not known" in these files."""
+        """A whole number that is not negative; -1 means "not known" in these files, less gets a note."""
         value = self.whole(key)
-        return None if value is None or value < 0 else value
+        if value is None or value >= 0:
+            return value
+        if value < -1:
+            self._leave_out(key, value)
+        return None
 
     def amount(self, key: str) -> float | None:
         """A number that is not negative; a negative one is left out with a note."""
         value = self.number(key)
         if value is None or value >= 0:
             return value
-        self.notes.append(f"{self._path(key)} is {value:g}, below 0, and was left out")
+        self._leave_out(key, value)
         return None
+
+    def _leave_out(self, key: str, value: float) -> None:
+        note = f"{key} below 0 was left out, first {value:g} of {self._path(key)}"
+        if not any(one.startswith(f"{key} below 0") for one in self.notes):
+            self.notes.append(note)
 
     def flag(self, key: str) -> bool | None:
         """True or false, also as 1 and 0."""

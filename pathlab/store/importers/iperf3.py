@@ -255,7 +255,7 @@ def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
     if not 0 <= lost <= sent:
         run.whole.notes.append(f"{lost:,.0f} of {sent:,.0f} datagrams lost is impossible and was left out")
         return {}
-    jitter_ns = None if jitter_ms is None or jitter_ms < 0 else jitter_ms * 1e6
+    jitter_ns = None if jitter_ms is None else jitter_ms * 1e6
     return {"udp_sent_packets": int(sent), "udp_lost_packets": int(lost), "udp_jitter_ns": jitter_ns}
 
 
@@ -377,7 +377,9 @@ def _read_loss(received: Fields, single: Fields, sent: Fields, entries: Sequence
     """Jitter, and datagrams lost and sent: of the sums, else of the streams."""
     datagrams = received if "lost_packets" in received else single
     found = {
-        key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
+        key: datagrams.amount(key) if key == "jitter_ms" else datagrams.number(key)
+        for key in ("jitter_ms", "lost_packets", "packets")
+        if key in datagrams
     }
     if "lost_packets" in datagrams:
         found["sent_packets"] = sent.number("packets") or datagrams.number("packets")
@@ -522,7 +524,7 @@ def _began_before_reset(stream: Fields) -> bool:
 
 
 def _read_tcp_info(stream: Fields) -> dict[str, int | None]:
-    jitter_ms = stream.number("jitter_ms")
+    jitter_ms = stream.amount("jitter_ms")
     return {
         "snd_cwnd_bytes": stream.count("snd_cwnd"),
         "snd_wnd_bytes": stream.count("snd_wnd"),
@@ -532,7 +534,7 @@ def _read_tcp_info(stream: Fields) -> dict[str, int | None]:
         "reordering_segments": stream.count("reorder"),
         "packets": stream.count("packets"),
         "lost_packets": stream.count("lost_packets"),
-        "jitter_ns": None if jitter_ms is None or jitter_ms < 0 else round(jitter_ms * 1e6),
+        "jitter_ns": None if jitter_ms is None else round(jitter_ms * 1e6),
     }
 
 

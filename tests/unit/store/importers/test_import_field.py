@@ -167,6 +167,39 @@ def test_without_any_bytes_no_rate_is_made_up(tmp_path: Path, count: int | None)
     assert any("have no number of bytes" in note for note in trial.details["notes"])
 
 
+@pytest.mark.parametrize(
+    ("node", "column", "note"),
+    [
+        (
+            change(make_iperf3(), "end.sum_sent.retransmits", -7),
+            "retransmitted_steady_segments",
+            "retransmits below 0",
+        ),
+        (
+            change(make_iperf3_udp(received=1700), "end.sum_received.jitter_ms", -2.5),
+            "udp_jitter_ns",
+            "jitter_ms below 0",
+        ),
+        (
+            json.dumps(make_iperf3()).replace('"mean_rtt": 40000', '"mean_rtt": Infinity'),
+            "failure",
+            "that are none",
+        ),
+        (
+            json.dumps(make_iperf3()).replace('"mean_rtt": 40000', '"mean_rtt": 1e400'),
+            "failure",
+            "that are none",
+        ),
+    ],
+)
+def test_figures_outside_their_domain_are_left_out_with_a_note(
+    tmp_path: Path, node: Any, column: str, note: str
+) -> None:
+    (trial,) = read_node(tmp_path, node)
+    assert getattr(trial.record, column) is None
+    assert any(note in one for one in trial.details["notes"])
+
+
 @pytest.mark.parametrize("lost", [99_000, -3])
 def test_an_impossible_loss_of_datagrams_is_left_out_with_a_note(tmp_path: Path, lost: int) -> None:
     node = change(make_iperf3_udp(received=1700), "end.sum_received.lost_packets", lost)

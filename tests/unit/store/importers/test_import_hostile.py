@@ -1,5 +1,6 @@
 """Half-written and hostile files: one clear line that names the file, never a traceback, nothing stored."""
 
+import copy
 import gzip
 import json
 import random
@@ -9,8 +10,9 @@ import pytest
 
 from pathlab.errors import PathlabError, StoreError
 from pathlab.store.importing import read_file
-from pathlab.store.json_fields import MAXIMUM_BYTES, load_document
+from pathlab.store.json_fields import MAXIMUM_BYTES, load_document, parse_json
 from tests.builders.foreign_files import TEXTS, change, make_pscheduler_rtt
+from tests.builders.spoiling import MISSING, list_spoilings, set_value
 from tests.length import LENGTH
 
 #: Files of each kind of damage; at full length 2,000 of each importer.
@@ -52,6 +54,20 @@ def test_no_damage_gives_a_traceback(tmp_path: Path, name: str) -> None:
             at = source.randrange(len(data))
             data[at : at + source.randrange(300)] = data[: source.randrange(300)]
         path.write_bytes(data)
+        is_read(path)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_missing_key_gives_a_traceback(tmp_path: Path, name: str) -> None:
+    """Each key and item left out, and values replaced by hostile ones, at places drawn."""
+    values = parse_json(TEXTS[name], name).values
+    forms = [(number, *form) for number, (value, _) in enumerate(values) for form in list_spoilings(value)]
+    others = random.Random(name).sample(forms, min(FILES, len(forms)))
+    for number, place, new in [*(one for one in forms if one[2] is MISSING), *others]:
+        spoiled = copy.deepcopy([value for value, _ in values])
+        set_value(spoiled[number], place, new)
+        path = tmp_path / "given.json"
+        path.write_text("\n".join(map(json.dumps, spoiled)), encoding="utf-8")
         is_read(path)
 
 
