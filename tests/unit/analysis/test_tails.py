@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.estimators.tails import CURVE_POINTS, SUPPORT_SAMPLES, estimate_tail
+from pathlab.analysis.estimators.tails import SUPPORT_SAMPLES, estimate_tail
 
 
 def test_counts_of_equal_values_are_added_and_quantiles_are_exact() -> None:
@@ -42,10 +42,3 @@ def test_trials_that_agree_have_a_narrow_interval_and_others_a_wide_one() -> Non
         interval = tail.quantiles[0].interval
         widths.append(interval.high / interval.low)
     assert widths[0] < 1.01 < 1.3 < widths[1]
-
-
-def test_a_long_curve_is_thinned_evenly() -> None:
-    tail = estimate_tail([(np.arange(1, 100_001), np.ones(100_000))])
-    assert len(tail.values) <= CURVE_POINTS
-    assert tail.above_ratio[-1] == pytest.approx(SUPPORT_SAMPLES / 100_000)
-    assert (np.diff(tail.values) > 0).all()

@@ -29,14 +29,6 @@ def test_levels_that_a_lab_of_two_links_has_are_planned() -> None:
     ]
 
 
-def test_mptcp_is_planned_where_a_constraint_leaves_other_transports_out() -> None:
-    where = "(bond == 'mptcp' and transport == 'mptcp') or (bond != 'mptcp' and transport == 'tcp')"
-    tables = in_lab(TWO, bond=["link-1", "mptcp"], transport=["tcp", "mptcp"])
-    cells = [row.cell for row in plan_rows(make_sample(**tables, where=where))]
-    assert sorted((cell.bond, cell.transport) for cell in cells) == [("link-1", "tcp"), ("mptcp", "mptcp")]
-    assert count_links(make_sample(), make_sample().paths[0]) is None
-
-
 def test_an_existing_bond_of_real_hosts_is_planned() -> None:
     campaign = make_sample(**REAL, factors={"streams": 1, "bond": ["none", "existing"]})
     assert not any(changes_hosts(row.cell) for row in plan_rows(campaign))

@@ -75,13 +75,6 @@ def test_a_stop_rule_needs_only_its_least_cycles_paid() -> None:
     list_mistakes(cycles=1000, budget=budget, paths=[PATH], factors=factors)
 
 
-def test_a_rate_makes_a_plan_fit_its_budget() -> None:
-    budget = {"bytes_per_campaign": "60MB"}
-    list_mistakes(budget=budget, paths=[PATH])
-    make_sample(budget={**budget, "rate": "10Mbit/s"}, paths=[PATH])
-    make_sample(budget=budget)  # nothing is known beforehand: the budget is watched at the run
-
-
 def test_several_mistakes_come_at_once() -> None:
     mistakes = list_mistakes(
         budget={"rate": "fast", "hours": "9-5", "bytes_per_day": -1},
@@ -107,20 +100,6 @@ def test_several_mistakes_come_at_once() -> None:
 def test_wrong_hours_are_refused(text: str) -> None:
     with pytest.raises(UsageError):
         DayHours.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "written", "length"),
-    [
-        ("22:00-06:00", "22:00-06:00", 480),
-        (" 9:05 - 17:00 ", "09:05-17:00", 475),
-        ("00:00-24:00", None, 1440),
-    ],
-)
-def test_hours_are_written_alike(text: str, written: str | None, length: int) -> None:
-    hours = DayHours.parse(text)
-    assert hours.text == (written or text)
-    assert hours.length_minutes == length
 
 
 def at(text: str) -> datetime.datetime:

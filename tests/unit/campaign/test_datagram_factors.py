@@ -11,15 +11,6 @@ ALLOWED = Allowed(probe_method="icmp", congestion=None)
 FLOW: dict[str, Any] = {"transport": "udp"}
 
 
-def test_udp_flows_of_every_kind_are_taken() -> None:
-    for factors in (
-        {"datagram": ["auto", 64, 1472, 8972], "gso": [True, False], "gro": [True, False]},
-        {"pacing": "1Mbit/s", "pacing_by": ["auto", "kernel", "user", "txtime"], "ecn": ["none", "CE", 1]},
-        {"direction": ["forward", "reverse", "both"], "window": "1MiB", "dscp": "EF", "streams": 4096},
-    ):
-        assert make_sample(factors={"streams": 1, **FLOW, **factors})
-
-
 def test_the_names_of_ecn_bits_are_their_numbers() -> None:
     campaign = make_sample(factors={"streams": 1, **FLOW, "ecn": ["Not-ECT", "ECT1", "ect0", "CE", "none"]})
     assert sorted((row.cell.ecn for row in plan_rows(campaign)), key=str) == [0, 1, 2, 3, None]

@@ -88,33 +88,6 @@ def test_a_hypercube_meets_constraints() -> None:
     assert all(streams * kib <= 256 for streams, kib in cells)
 
 
-ROWS = [{"streams": 2, "window": "256KiB"}, {"streams": 8, "window": "64KiB"}]
-
-
-def test_listed_combinations_are_measured_as_listed() -> None:
-    campaign = make_sample(
-        factors={"congestion": "reno"}, design="explicit", rows=ROWS, order="given", cycles=2
-    )
-    assert campaign.factors.levels("streams") == (2, 8)
-    assert campaign.factors.levels("window_bytes") == (262_144, 65_536)
-    rows = plan_rows(campaign)
-    assert [(row.cell.streams, row.cell.window_bytes, row.cell.congestion) for row in rows] == 2 * [
-        (2, 262_144, "reno"), (8, 65_536, "reno")
-    ]  # fmt: skip
-
-
-def test_listed_combinations_may_have_factors_of_their_own() -> None:
-    rows = [
-        {"streams": 1, "direction": "reverse", "no_delay": True},
-        {"streams": 1, "direction": "both", "no_delay": False},
-    ]
-    cells = list_cells(make_sample(factors={}, design="explicit", rows=rows))
-    assert [(cell.direction, cell.no_delay) for cell in cells] == [("reverse", True), ("both", False)]
-    assert cells[0].levels == {
-        "streams": 1, "window_bytes": None, "congestion": None, "direction": "reverse", "no_delay": True
-    }  # fmt: skip
-
-
 def control_plan(**changes: Any) -> tuple[PlanRow, ...]:
     control = {"every": 4, "streams": 1}
     factors = {"streams": [1, 2, 4, 8], "window": ["64KiB", "auto"]}

@@ -1,7 +1,5 @@
 """What a plan will take, beyond the quickstart: pacing, caps, directions, rest; and a very long plan."""
 
-import pytest
-
 from pathlab.campaign.budget import Estimator, estimate_campaign, find_path_facts
 from pathlab.campaign.order import plan_rows
 from tests.builders.campaigns import make_sample
@@ -30,24 +28,6 @@ def test_pacing_and_the_budgets_rate_bound_the_bytes() -> None:
     assert bounds_of(factors={"streams": 1}, budget={"rate": "24Mbit/s"}) == [15_000_000]
 
 
-def test_both_ways_at_once_carry_twice() -> None:
-    forward, both = bounds_of(factors={"streams": 1, "direction": ["forward", "both"]})
-    assert both == 2 * forward
-
-
-def test_what_the_senders_sockets_hold_is_bounded_by_their_own_window() -> None:
-    ends = {"streams": 1, "window_sender": "1MiB", "window_receiver": "64KiB"}
-    slow = {"paths": [{**PATH, "capacity": "1Gbit/s"}], "factors": ends}
-    held, round_trips = 2 * 1024**2, 100
-    assert bounds_of(**slow) == [round_trips * 64 * 1024 + held]
-    turned = {**ends, "window_sender": "64KiB", "window_receiver": "1MiB"}
-    assert bounds_of(**{**slow, "factors": turned}) == [(round_trips + 1) * 2 * 64 * 1024]
-    both = {**ends, "direction": "both"}
-    assert bounds_of(**{**slow, "factors": both}) == [
-        round_trips * 64 * 1024 + held + (round_trips + 1) * 2 * 64 * 1024
-    ]
-
-
 def test_mptcp_may_use_all_links_together() -> None:
     paths = [{"source": "a", "destination": "b"}]
     factors = {"streams": 1, "transport": ["tcp", "mptcp"]}
@@ -58,51 +38,12 @@ def test_mptcp_may_use_all_links_together() -> None:
     assert bounds_of(paths=paths, factors=factors, lab=lab)[1] is None
 
 
-def test_messages_are_bounded_by_their_rate_and_not_by_a_path_that_they_do_not_take() -> None:
-    messages = {"streams": 1, "message": 1000, "message_rate": [1000, "max"]}
-    # 1 MB/s for 4 s, and another second; else what the path carries
-    assert bounds_of(factors=messages) == [5_000_000, 50_000_000]
-    (answered,) = bounds_of(factors={**messages, "message_rate": 1000, "reply": True})
-    assert answered == 2 * 5_000_000
-    (longer,) = bounds_of(factors={**messages, "message_rate": 1000, "encoding": "protobuf"})
-    assert longer == 5 * 1_009_000
-    near = {**messages, "placement": "process"}
-    assert bounds_of(factors=near) == [5_000_000, None]
-
-
-def test_iperf3_sends_for_whole_seconds() -> None:
-    trial = {"warmup": "300ms", "duration": "1s", "drain": "1s"}
-    native, iperf3 = bounds_of(factors={"streams": 1, "engine": ["native", "iperf3"]}, trial=trial)
-    assert (native, iperf3) == (23_000_000, 30_000_000)
-
-
 def test_durations_of_the_factors_count() -> None:
     campaign = make_sample(factors={"streams": 1, "duration": ["1s", "100s"]}, order="given", paths=[PATH])
     estimator = Estimator(campaign)
     short, long = (estimator.trial(row) for row in plan_rows(campaign))
     assert long.time_ns - short.time_ns == 99 * 10**9
     assert (long.bytes_max or 0) - (short.bytes_max or 0) == 99 * 10**7
-
-
-def test_silence_is_expected_and_a_rests_cap_is_not() -> None:
-    plain = estimate_campaign(make_sample(cycles=10))
-    rested = estimate_campaign(
-        make_sample(cycles=10, cool_down={"until_idle": True, "max_wait": "20s", "pause": "2s"})
-    )
-    assert rested.time_ns - plain.time_ns == 10 * 2 * 10**9
-    assert rested.time_max_ns - plain.time_max_ns == 10 * 22 * 10**9
-
-
-def test_each_path_has_its_share() -> None:
-    hosts = {"far": {"transport": "local"}}
-    back = {"source": "far", "destination": "local"}
-    campaign = make_sample(paths=[{**PATH, "destination": "far"}, back], hosts=hosts, cycles=3)
-    estimate = estimate_campaign(campaign)
-    known, unknown = estimate.paths
-    assert (known.trials, unknown.trials, estimate.trials) == (3, 3, 6)
-    assert known.bytes_max == 3 * (110_000_000 + 100_000_000)  # 11 s, and 10 s of draining
-    assert known.share_ratio == pytest.approx(known.bytes_max * 8 / (80e6 * estimate.time_ns / 1e9))
-    assert (unknown.bytes_max, unknown.share_ratio, estimate.bytes_max) == (None, None, None)
 
 
 def test_a_plan_without_rows_takes_no_share() -> None:

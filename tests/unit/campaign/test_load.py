@@ -32,17 +32,6 @@ def mistakes_of(data: dict[str, Any]) -> tuple[str, ...]:
     return caught.value.mistakes
 
 
-def test_units_become_numbers_in_the_names_unit() -> None:
-    campaign = build_campaign(make_data(), label="f.toml")
-    assert campaign.trial.duration_ns == 2_000_000_000
-    assert campaign.factors.levels("window_bytes") == (65_536, None)
-    assert campaign.factors.levels("congestion") == (None,)
-    link = campaign.lab.links[0]
-    assert (link.rate_bits_per_s, link.delay_ns, link.queue_bytes) == (40_000_000, 20_000_000, 250_000)
-    assert (link.loss_ratio, link.mtu_bytes) == (0.0, 1500)
-    assert campaign.host_names == ("local", "east", "west")
-
-
 def test_a_single_level_needs_no_brackets() -> None:
     data = make_data()
     data["factors"] = {"streams": 8, "window": "64k", "congestion": "bbr"}

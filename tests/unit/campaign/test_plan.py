@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.campaign.budget import SURVEY_MAX_NS, SURVEY_NS, Estimator, estimate_campaign, find_path_facts
-from pathlab.campaign.design import list_cells
+from pathlab.campaign.budget import Estimator, estimate_campaign, find_path_facts
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
@@ -42,13 +41,6 @@ def cell_of(row: PlanRow) -> tuple[object, ...]:
     )
 
 
-def test_cells_are_every_combination() -> None:
-    cells = list_cells(make_campaign())
-    assert len(cells) == len(set(cells)) == 3 * 2 * 2
-    assert (cells[0].streams, cells[0].window_bytes, cells[0].congestion) == (1, 65_536, "cubic")
-    assert (cells[-1].streams, cells[-1].window_bytes, cells[-1].congestion) == (3, None, "reno")
-
-
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**53 - 1))
 def test_each_cycle_holds_every_cell_of_every_path_once(seed: int) -> None:
@@ -79,13 +71,6 @@ def test_every_place_is_equally_likely() -> None:
     assert sum((places[place] - expected) ** 2 / expected for place in range(24)) < 49.7
 
 
-def test_the_given_order_is_kept() -> None:
-    rows = plan_rows(make_campaign(order="given", cycles=2, factors={"streams": [1, 20, 5]}))
-    assert [(row.path.source, row.cell.streams) for row in rows] == 2 * [
-        ("a", 1), ("a", 20), ("a", 5), ("b", 1), ("b", 20), ("b", 5)
-    ]  # fmt: skip
-
-
 def test_the_order_of_quickstart_never_changes() -> None:
     rows = plan_rows(load_campaign("quickstart"))
     order = [
@@ -93,12 +78,6 @@ def test_the_order_of_quickstart_never_changes() -> None:
         for cycle in (0, 1)
     ]
     assert order == QUICKSTART_ORDER
-
-
-def test_settings_are_the_levels() -> None:
-    campaign = load_campaign("quickstart")
-    row = plan_rows(campaign)[0]
-    assert row.settings == {"streams": 4, "window_bytes": 65_536, "congestion": "cubic"}
 
 
 def test_addresses_of_a_path_are_part_of_its_settings() -> None:
@@ -128,22 +107,6 @@ def test_the_estimate_adds_up_by_hand() -> None:
     longest_ns = [Estimator(campaign).trial(row).time_max_ns for row in rows]
     assert estimate.time_max_ns == sum(longest_ns) + 6 * max(longest_ns)  # six lab retries
     assert estimate.time_max_ns > estimate.time_ns + 42 * 9e9
-
-
-def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
-    campaign = load_campaign("quickstart")
-    bounds = {
-        (r.cell.streams, r.cell.window_bytes): Estimator(campaign).trial(r).bytes_max
-        for r in plan_rows(campaign)
-    }
-    # 64 KiB each 40 ms for 1.4 s is 35 round trips, and at most 128 KiB still in the sockets
-    assert bounds[1, 65_536] == 35 * 65_536 + 131_072
-    # 40 Mbit/s for 1.4 s, and at most 8 x 128 KiB still in the sockets
-    assert bounds[8, 65_536] == 7_000_000 + 8 * 131_072
-    sizes = [bound or 0 for bound in bounds.values()]
-    estimate = estimate_campaign(campaign)
-    assert estimate.bytes_max == 6 * sum(sizes) + 6 * max(sizes)  # six cycles, and six lab retries
-    assert [path.bytes_max for path in estimate.paths] == [estimate.bytes_max]
 
 
 def test_what_has_no_bound_is_unknown() -> None:
@@ -179,17 +142,3 @@ def test_more_time_never_bounds_fewer_bytes(streams: int) -> None:
         )
         sizes.append(Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max or 0)
     assert 0 < sizes[0] < sizes[1] < sizes[2]
-
-
-def test_surveys_take_time_of_the_plan_both_ways() -> None:
-    written: dict[str, Any] = {
-        "paths": [{"source": "a", "destination": "b"}, {"source": "b", "destination": "a"}],
-        "hosts": {"a": {"transport": "local"}, "b": {"transport": "local"}},
-    }
-    none, before, twice = (
-        estimate_campaign(make_sample(**written, survey=survey))
-        for survey in ("none", "before", "before and after")
-    )
-    assert before.time_ns - none.time_ns == 2 * SURVEY_NS
-    assert twice.time_ns - none.time_ns == 4 * SURVEY_NS
-    assert twice.time_max_ns - none.time_max_ns == 4 * SURVEY_MAX_NS

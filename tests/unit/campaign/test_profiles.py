@@ -48,30 +48,9 @@ def mistakes_of(text: str, *overrides: str, **choices: Any) -> tuple[str, ...]:
     return caught.value.mistakes
 
 
-def test_a_profile_changes_its_keys_alone() -> None:
-    plain, quick = load_campaign(GIVEN), load_campaign(GIVEN, profile="quick")
-    assert (plain.cycles, plain.factors.levels("streams"), plain.trial.duration_ns) == (
-        9,
-        (1, 2, 4),
-        20 * 10**9,
-    )
-    assert (quick.cycles, quick.factors.levels("streams"), quick.trial.duration_ns) == (1, (1,), 10**9)
-    assert (quick.trial.warmup_ns, quick.factors.levels("window_bytes")) == (2 * 10**9, (65_536,))
-    assert (plain.profile, quick.profile) == (None, "quick")
-    assert quick.to_stored()["profile"] == "quick"
-    assert plain.to_stored()["profile"] is None
-    assert load_campaign(GIVEN, ["cycles=3"], profile="full").cycles == 3
-
-
 def test_profiles_are_not_part_of_what_is_measured() -> None:
     without = TEXT[: TEXT.index("[profiles.quick]")]
     assert load_campaign(GIVEN).digest == load_campaign(CampaignText(label="g", text=without)).digest
-
-
-def test_a_file_may_choose_its_profile() -> None:
-    chosen = 'profile = "quick"\n' + TEXT
-    assert load_campaign(CampaignText(label="f.toml", text=chosen)).cycles == 1
-    assert load_campaign(CampaignText(label="f.toml", text=chosen), profile="full").cycles == 90
 
 
 @pytest.mark.parametrize(
@@ -88,13 +67,6 @@ def test_other_paths_take_the_place_of_the_files() -> None:
     assert [(path.source, path.destination) for path in campaign.paths] == [("b", "a"), ("a", "b")]
     assert campaign.lab is not None
     assert load_campaign(GIVEN, paths=["b:a,a:b"]) == campaign
-
-
-def test_paths_outside_the_lab_need_no_lab() -> None:
-    campaign = load_campaign(GIVEN, paths=["local:local"])
-    assert campaign.lab is None
-    overridden = load_campaign(GIVEN, ["hosts.near.transport=local", "paths.0.rtt=1ms"], paths=["local:near"])
-    assert overridden.paths[0].rtt_ns == 1_000_000
 
 
 def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT
 from pathlab.campaign.budget import Estimator, estimate_campaign
 from pathlab.campaign.order import plan_rows
-from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
 from pathlab.errors import CampaignError
 from tests.builders.campaigns import make_sample
 from tests.builders.searches import make_search_campaign
@@ -23,13 +21,6 @@ def list_search_mistakes(**changes: Any) -> list[str]:
         mistakes = [mistake.removeprefix("f.toml:") for mistake in error.mistakes]
         return [mistake for mistake in mistakes if "search" in mistake or "loss" in mistake]
     return []
-
-
-def test_rule_of_the_table() -> None:
-    assert TRIALS_LEAST == TRIALS_BEFORE_VERDICT
-    rule = SearchSettings.model_validate(SEARCH).rule
-    assert (rule.loss_ratio, rule.lowest_bits_per_s, rule.highest_bits_per_s) == (0.001, 50 * 10**6, 10**9)
-    assert (rule.resolution_ratio, rule.trials_max, rule.burst_packets, rule.scale) == (0.02, 5, 4, "log")
 
 
 def test_small_datagrams_confirm_at_a_lower_rate() -> None:

@@ -1,16 +1,11 @@
 """The line of each key of a TOML file, and mistakes that name it."""
 
-import tomllib
-from typing import Any
-
 import pytest
 
 from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
-from pathlab.campaign.toml_text import list_key_lines, locate_key
 from pathlab.errors import CampaignError
 
-LOADS = tomllib.loads
 TEXT = '''\
 # a comment with a = 1
 name = "x"  # another [one]
@@ -33,71 +28,6 @@ list = [
 ["a b"."c.d"]
 x = 1
 '''
-
-
-def test_every_key_has_the_line_of_its_statement() -> None:
-    lines = list_key_lines(TEXT)
-    expected = {
-        ("name",): 2,
-        ("text",): 3,
-        ("trial",): 6,
-        ("trial", "duration"): 7,
-        ("trial", "times", "a"): 8,
-        ("paths", 0): 10,
-        ("paths", 0, "source"): 11,
-        ("paths", 1): 12,
-        ("paths", 1, "source"): 13,
-        ("paths", 1, "addresses"): 14,
-        ("paths", 1, "addresses", "list", 1, "two"): 15,
-        ("a b", "c.d", "x"): 20,
-    }
-    assert {key: lines.get(key) for key in expected} == expected
-    assert ("not",) not in lines
-    assert ("a",) not in lines
-
-
-ROWS = 300
-LONG = "\n".join(["[factors]", "rows = [", *["  [1],"] * ROWS, "]", "streams = 1"])
-
-
-def test_a_long_value_is_read_once_and_its_keys_have_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed: list[str] = []
-
-    def loads(text: str) -> dict[str, Any]:
-        parsed.append(text)
-        return LOADS(text)
-
-    monkeypatch.setattr(tomllib, "loads", loads)
-    lines = list_key_lines(LONG)
-    assert "".join(parsed).strip() == LONG.strip()
-    assert lines["factors", "rows", ROWS - 1] == 2
-    assert lines["factors", "streams"] == ROWS + 4
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *('"\\"["', "'\\'", '"#"', "'\"'", '""', "''", '""""""', "''''''", "[] # ]", "[\n[], # [\n]"),
-        *('"""\n["""', '"""\\\n  ["""', '""""a""""', '"""a\\""""', '"""\n\\"""["""', "'''\n\\'''"),
-        *('"""\r\n[\r\n"""', "[\r\n1,\r\n]", "'''''a\n['''''", '{ "[" = "]", \'"\' = [\n1\n] }'),
-    ],
-)
-def test_a_statement_ends_where_toml_ends_it(value: str) -> None:
-    text = f"a = {value}\nb = 1\n[c]\n"
-    assert set(LOADS(text)) == {"a", "b", "c"}
-    lines = list_key_lines(text)
-    after = value.count("\n") + 2
-    assert (lines["a",], lines["b",], lines["c",]) == (1, after, after + 1)
-
-
-def test_a_key_that_is_not_there_has_the_line_of_its_table() -> None:
-    lines = list_key_lines(TEXT)
-    assert locate_key("f", ("trial", "warmup"), lines) == "f:6: trial.warmup"
-    assert locate_key("f", ("cycles",), lines) == "f:cycles"
-
-
-def test_a_text_without_keys_has_no_lines() -> None:
-    assert list_key_lines("") == list_key_lines("# only this\n\n") == {}
 
 
 CAMPAIGN = """\

@@ -33,11 +33,6 @@ def test_sound_results_have_no_fault(tmp_path: Path) -> None:
     assert (found.faults, found.trials, found.series) == ((), 3, 5)
 
 
-def test_a_lab_limited_trial_may_be_measured_again(tmp_path: Path) -> None:
-    again = "UPDATE trial SET status = 'complete', flags = '[\"lab-limited\"]' WHERE trial_id = 2"
-    assert check_results(change_database(fill_results(tmp_path), again)).faults == ()
-
-
 def test_pruning_failures_keeps_every_complete_trial(tmp_path: Path) -> None:
     with Results.open(fill_results(tmp_path), write=True) as results:
         preview = prune_results(results, failed=True, series_before=None, dry_run=True)

@@ -46,13 +46,6 @@ def test_floats_are_read_across_chunks_and_slices(
     assert np.array_equal(read_floats(column), expected, equal_nan=True)
 
 
-def test_truth_values_and_nulls_are_read_as_floats() -> None:
-    column = pa.chunked_array([pa.array([True, None, False])])
-    assert np.array_equal(read_floats(column), [1, np.nan, 0], equal_nan=True)
-    assert np.isnan(read_floats(pa.chunked_array([pa.nulls(2)]))).tolist() == [True, True]
-    assert read_floats(pa.chunked_array([], pa.float64())).shape == (0,)
-
-
 def test_a_column_that_a_row_lacks_is_null_there() -> None:
     schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
     rows: list[dict[str, Any]] = [{"a": 1, "b": "x", "c": 0}, {"b": None}, {"a": None, "b": "y"}]

@@ -144,20 +144,6 @@ def test_an_exported_record_is_json(tmp_path: Path) -> None:
     assert exported["series_kinds"] == ["loaded_probes"]
 
 
-def test_numbers_of_numpy_and_what_is_not_finite(tmp_path: Path) -> None:
-    odd = dataclasses.replace(
-        COMPLETE,
-        sent_total_bytes=np.int64(12),  # type: ignore[arg-type]
-        throughput_bits_per_s=np.float64(1.5),
-        fairness_jain=float("nan"),
-        loaded_rtt_mean_ns=float("inf"),
-    )
-    with make_results(tmp_path) as results:
-        stored = results.record(results.add_trial(odd, {}))
-    assert (stored.sent_total_bytes, stored.throughput_bits_per_s) == (12, 1.5)
-    assert (stored.fairness_jain, stored.loaded_rtt_mean_ns) == (None, None)
-
-
 @pytest.mark.parametrize(
     ("column", "value"),
     [("streams", 1.5), ("streams", None), ("status", 3), ("flags", ["lab"]), ("mss_bytes", True), BEYOND],

@@ -99,13 +99,6 @@ def test_raw_structs_come_back(order: str, streams: int, intervals: int, rest: i
     assert decode_series(RAW, encode_series(RAW, cut)).equals(cut)
 
 
-@pytest.mark.parametrize("structs", [[b"abcd", None], [b"abcd", b"ab"], [b"abc"] * 2, [b""] * 2, []])
-@pytest.mark.parametrize("streams", [[0, 1], [None, None], [-1, 2**40], ["a", "b"]])
-def test_other_structs_come_back(structs: list[bytes | None], streams: list[object]) -> None:
-    raw = pa.table({"stream": streams[: len(structs)], "tcp_info": pa.array(structs, pa.binary())})
-    assert decode_series(RAW, encode_series(RAW, raw)).equals(raw)
-
-
 def test_structs_are_stored_as_changes() -> None:
     draw = random.Random(3)
     base = [draw.randrange(2**32) for _ in range(60)]

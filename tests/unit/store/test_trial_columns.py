@@ -10,7 +10,6 @@ import pytest
 from pathlab.errors import StoreError
 from pathlab.store.results import Results
 from pathlab.store.trial_columns import (
-    count_plan_rows,
     find_last_trial,
     read_plan_settings,
     read_trial_columns,
@@ -19,7 +18,7 @@ from pathlab.store.usable import serialize_flags
 from pathlab.study.trials import column
 from tests.builders.explored import make_explored
 from tests.builders.results import write_results
-from tests.builders.stored import change_database, make_results
+from tests.builders.stored import change_database
 
 
 @pytest.fixture(scope="module")
@@ -58,23 +57,10 @@ def test_columns_are_those_of_the_trials_one_by_one(stored: Path, after: int) ->
         assert find_last_trial(results) == 32
 
 
-def test_settings_are_those_of_the_plan(stored: Path) -> None:
-    with Results.open(stored) as results:
-        found, plan = read_plan_settings(results), results.plan()
-        assert found.rows.tolist() == [row.row for row in plan]
-        assert [found.distinct[place] for place in found.places] == [row.settings for row in plan]
-        assert (len(found.distinct), count_plan_rows(results)) == (8, 32)
-
-
 def test_a_file_without_later_columns_has_them_empty(copied: Path) -> None:
     change_database(copied, "ALTER TABLE trial DROP COLUMN spurious_retransmission_ratio")
     with Results.open(copied) as results:
         assert read_trial_columns(results)["spurious_retransmission_ratio"].isna().all()
-
-
-def test_a_plan_without_trials_has_no_rows(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        assert (len(read_trial_columns(results)), find_last_trial(results)) == (0, 0)
 
 
 @pytest.mark.parametrize(

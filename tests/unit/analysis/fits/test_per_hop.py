@@ -5,7 +5,7 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.per_hop import Floor, HopSamples, estimate_hops, find_floors
-from tests.builders.paths import DELAYS_NS, RATES, SIZES, draw_hops
+from tests.builders.paths import DELAYS_NS, RATES, draw_hops
 
 
 def test_exact_times_give_exact_hops() -> None:
@@ -22,17 +22,6 @@ def test_floors_are_the_minimum_or_the_mean_of_the_lowest_quarter() -> None:
     least, low = find_floors(sizes, times), find_floors(sizes, times, Floor.LOW_QUARTER)
     assert (least.sizes_bytes.tolist(), least.rtt_ns.tolist(), least.samples) == ([600, 700], [2, 10], 11)
     assert low.rtt_ns.tolist() == [2.5, 10]  # of 8 the two least, of 3 the least
-
-
-def test_a_slope_that_shrinks_is_reported_as_such() -> None:
-    first = HopSamples(hop=1, sizes_bytes=SIZES, rtt_ns=1e6 + 400 * SIZES + np.tile([0, 50], 8))
-    second = HopSamples(hop=2, sizes_bytes=SIZES, rtt_ns=2e6 + 300 * SIZES + np.tile([50, 0], 8))
-    estimate = estimate_hops([first, second]).hops[1]
-    assert estimate.undecided is Undecided.NOT_POSITIVE
-    assert estimate.slope_growth_ns_per_byte == pytest.approx(-100, abs=1)
-    assert (estimate.capacity_bits_per_s, estimate.at_least_bits_per_s) == (None, None)
-    assert not estimate.capacity_interval.decided
-    assert estimate.latency_ns is not None
 
 
 def test_too_few_sizes_are_undecided() -> None:

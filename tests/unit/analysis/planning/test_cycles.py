@@ -1,9 +1,6 @@
 """Cycles that are needed: the search, and reasons."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from pathlab.analysis.planning.cycles import cycles_to_decide, find_cycles
+from pathlab.analysis.planning.cycles import cycles_to_decide
 from tests.statistics.noise import draw_pilot
 
 
@@ -14,9 +11,3 @@ def test_more_cycles_fall_as_cycles_come_in() -> None:
     assert cycles_to_decide(draw_pilot(0.1, mean=0.3)) == 1
     near, far = cycles_to_decide(draw_pilot(0.3, mean=0.0)), cycles_to_decide(draw_pilot(0.3, mean=0.15))
     assert far < near
-
-
-@settings(deadline=None)
-@given(st.integers(6, 400))
-def test_search_finds_the_first_that_suffices(first: int) -> None:
-    assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0) == first

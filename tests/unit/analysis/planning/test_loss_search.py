@@ -1,11 +1,8 @@
 """The steps of the search: each state from the trials alone, hosts that limit, rules that cannot be."""
 
-import pytest
-
 from pathlab.analysis.planning.loss_search import (
     LossTrial,
     RateVerdict,
-    SearchEnding,
     SearchRule,
     evaluate_rate,
     evaluate_search,
@@ -61,17 +58,6 @@ def test_a_sender_that_does_not_reach_the_rate() -> None:
     assert evaluate_rate(MBIT, disturbed, RULE).verdict is None
 
 
-def test_a_search_that_the_sender_limits_is_not_found() -> None:
-    trials: list[LossTrial] = []
-    while (rate := evaluate_search(trials, RULE).next_bits_per_s) is not None:
-        trials.append(trial(rate, sent_ratio=min(1.0, 40 * MBIT / rate)))
-    state = evaluate_search(trials, RULE)
-    assert (state.ending, state.limit) == (SearchEnding.SENDER, RateVerdict.SENDER)
-    assert 39 * MBIT < state.below_bits_per_s < 41 * MBIT
-    at_lowest = evaluate_search([trial(10 * MBIT, sent_ratio=0.5)] * 2, RULE)
-    assert (at_lowest.ending, at_lowest.below_bits_per_s) == (SearchEnding.SENDER, None)
-
-
 def test_what_the_receiving_host_lost_is_not_the_path() -> None:
     assert evaluate_rate(MBIT, [trial(MBIT, 2000, host=2000)] * 3, RULE).verdict == RateVerdict.RECEIVER
     assert evaluate_rate(MBIT, [trial(MBIT, 2000, host=1000)] * 3, RULE).verdict == RateVerdict.ABOVE
@@ -106,11 +92,3 @@ def test_a_trial_that_a_safety_limit_ended_is_the_last_at_its_rate() -> None:
 def test_trials_after_a_verdict_do_not_change_it() -> None:
     found = evaluate_rate(MBIT, [trial(MBIT)] * 3 + [trial(MBIT, 20_000)] * 2, RULE)
     assert (found.verdict, found.trials) == (RateVerdict.BELOW, 3)
-
-
-def test_sizes() -> None:
-    assert RULE.steps == 7  # a factor of ten in parts of 2 %: 117 of them
-    assert (RULE.trials_expected, RULE.trials_bound) == (36, 180)
-    assert RULE.confidence_ratio == pytest.approx(1 - 0.05 / 3)
-    near = SearchRule(loss_ratio=0.01, lowest_bits_per_s=1000, highest_bits_per_s=1010)
-    assert near.steps == 0

@@ -21,18 +21,6 @@ def test_the_ratios_are_those_to_the_sum_and_to_the_best_link() -> None:
     assert (found.verdict, found.sum_verdict) == (BondVerdict.GAINS, SumVerdict.BELOW)
 
 
-def test_only_cycles_in_which_all_were_measured_count() -> None:
-    bond = 96 * WOBBLE
-    first, second = 48 * WOBBLE[::-1], 48 * np.roll(WOBBLE, 2)
-    first[1], second[2], bond[3] = NAN, NAN, NAN
-    found = evaluate_bond(bond, [first, second])
-    assert (found.pairs, found.left_out) == (4, 2)
-    assert found.gain == pytest.approx(2, rel=0.02)
-    assert found.verdict is BondVerdict.UNDECIDED
-    assert found.undecided is Undecided.TOO_FEW_SAMPLES
-    assert found.sum_undecided is Undecided.TOO_FEW_SAMPLES
-
-
 def test_what_drifts_from_cycle_to_cycle_cancels() -> None:
     level = np.linspace(1, 0.2, 7)
     found = evaluate_bond(96 * WOBBLE * level, [48 * WOBBLE[::-1] * level, 48 * np.roll(WOBBLE, 2) * level])

@@ -72,16 +72,3 @@ def test_a_p_value_counts_steady_series_whose_largest_gain_is_as_large() -> None
     assert (found.step_p <= found.trend_p) == found.step_likelier
     moved = find_level_changes(3 * values + 1)
     assert (moved.step_p, moved.trend_p, moved.step.place) == (found.step_p, found.trend_p, found.step.place)
-
-
-@pytest.mark.parametrize("n", [10, 31, 400, 1001])
-def test_a_clear_step_is_found_where_it_is(n: int) -> None:
-    place = n // 3
-    found = find_level_changes(0.01 * np.random.default_rng(n).normal(size=n) + 0.2 * (np.arange(n) >= place))
-    together = math.ceil(n / drift.MOST_ROWS)
-    assert abs(found.step.place - place) < together
-    assert found.step.change_ratio == pytest.approx(math.expm1(0.2), abs=0.02)
-    assert found.step_likelier
-    if n > 10:
-        assert found.step_p < 0.01
-    assert abs(find_level_changes(np.repeat([0.0, 1.0], n // 2)).step.place - n // 2) < together

@@ -35,20 +35,6 @@ def test_links_that_are_used(
     assert (found.verdict, found.undecided) == (verdict, reason)
 
 
-def test_the_chance_of_one_link_is_that_of_all_placements() -> None:
-    for streams in (2, 8):
-        found = evaluate_used([[True, False]], [streams])
-        assert found.p_value == pytest.approx(2 / 2**streams)
-        assert found.uneven
-
-
-def test_one_stream_per_trial_says_nothing_by_use_and_everything_by_place() -> None:
-    used = [[True, False]] * 12
-    assert evaluate_used(used, [1] * 12).verdict is HashVerdict.UNDECIDED
-    found = evaluate_counts(np.array(used, dtype=int), rng=np.random.default_rng(1))
-    assert found.verdict is HashVerdict.POLARISED
-
-
 def test_uneven_counts_of_a_good_hash_are_bad_luck() -> None:
     found = evaluate_counts([[20, 12], [15, 17], [18, 14]], rng=np.random.default_rng(1))
     assert found.uneven

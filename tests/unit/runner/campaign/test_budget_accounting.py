@@ -9,7 +9,7 @@ import pytest
 
 from pathlab.campaign.conduct_model import Budget
 from pathlab.errors import UsageError
-from pathlab.runner.campaign.budget_accounting import BudgetAccount, Permission, count_sent
+from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.slots import Timetable
 from pathlab.runner.campaign.waiting import StopRequest, Wait
@@ -24,10 +24,6 @@ SECOND_NS = 10**9
 
 def start_account(**budget: Any) -> BudgetAccount:
     return BudgetAccount(Budget.model_validate(budget))
-
-
-def test_without_a_budget_every_trial_may_start() -> None:
-    assert start_account().check(NOON, SECOND_NS, None) == Permission()
 
 
 def test_a_spent_day_waits_for_midnight_and_yesterday_does_not_count() -> None:

@@ -49,12 +49,6 @@ def find(checks: list[HostCheck], item: str) -> HostCheck:
     return found
 
 
-def test_a_host_at_which_all_is_well_has_nothing_to_fix() -> None:
-    checks = check_facts(facts(), nic=None)
-    assert {(check.state, check.fix) for check in checks} == {("ok", None)}
-    assert [check.item for check in checks if check.item.startswith("NIC")] == ["NIC eth0"]
-
-
 def test_the_named_interface_is_looked_at_and_no_other() -> None:
     assert find(check_facts(facts(), nic="eth1"), "NIC eth1").state == "limited"
     assert find(check_facts(facts(), nic="eth7"), "NIC eth7").state == "missing"

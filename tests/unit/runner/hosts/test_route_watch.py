@@ -61,18 +61,6 @@ def read(watch: Callable[[TrialPath], Any]) -> tuple[str, bool]:
     return reading.route.fingerprint, reading.changed
 
 
-def test_a_fresh_reading_holds_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = Readings(monkeypatch, route_over("r1"), route_over("r1"))
-    assert read(readings.watch.read) == ("r1", False)
-    readings.now_s += FRESH_S - 1
-    assert read(readings.watch.read) == ("r1", False)
-    assert len(readings.given) == 1
-    readings.now_s += 1
-    assert read(readings.watch.read) == ("r1", False)
-    assert readings.given == []
-    assert readings.notices == []
-
-
 def test_a_router_that_fell_silent_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = Readings(monkeypatch, route_over("r1", "r2"), route_over("", "r2"))
     read(readings.watch.read)

@@ -70,13 +70,6 @@ def choose(on_missing: str = "skip") -> Campaign:
     return make_sample(on_missing=on_missing)
 
 
-def test_rows_whose_technology_a_host_lacks_are_left_out_and_each_host_is_asked_once() -> None:
-    near, far = CheckedHost("local"), CheckedHost("far", lacks=("crow", "parrot"))
-    rows = make_rows("native", "crow", "parrot", "crow")
-    assert find_left_out(choose(), rows, find_sessions(near, far)).rows == {1, 2, 3}
-    assert near.asked == far.asked == ("crow", "parrot")
-
-
 def test_one_host_needs_what_runs_there() -> None:
     near, far = CheckedHost("local"), CheckedHost("far", lacks=("crow",))
     rows = make_rows("native", "crow", placement="process")
@@ -88,19 +81,6 @@ def test_one_host_needs_what_runs_there() -> None:
 def test_a_host_that_does_not_answer_leaves_nothing_out() -> None:
     sessions = find_sessions(NEAR, CheckedHost("far", lacks=("silence",)))
     assert find_left_out(choose(), make_rows("crow"), sessions).rows == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("on_missing", "engines"), [("fail", ("native", "crow")), ("skip", ("crow", "crow"))]
-)
-def test_a_campaign_that_wants_all_or_has_nothing_left_fails(
-    on_missing: str, engines: tuple[str, ...]
-) -> None:
-    sessions = find_sessions(CheckedHost("local", lacks=("crow",)), CheckedHost("far"))
-    with pytest.raises(HostError) as caught:
-        find_left_out(choose(on_missing), make_rows(*engines), sessions)
-    assert (caught.value.host, caught.value.stage, caught.value.exit_status) == ("local", Stage.ADAPTER, 3)
-    assert caught.value.hint == "apt-get install libcrow-dev"
 
 
 def test_the_line_of_doctor_never_fails() -> None:

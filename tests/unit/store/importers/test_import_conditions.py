@@ -103,37 +103,6 @@ def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path) -> No
         assert [answer.selection.trials for answer in gather_inputs(results).study.recommend()] == twice
 
 
-def test_files_that_differ_are_never_compared(tmp_path: Path) -> None:
-    """Not even where only one of the results tells the setting."""
-    plain = import_nodes(tmp_path / "plain", [make_plain()] * 1)
-    paced = import_nodes(tmp_path / "paced", [make_plain(fqrate=5_000_000), make_plain()], prefix="p")
-    with StudiedResults.open(plain) as first, StudiedResults.open(paced) as second:
-        found = compare_results(
-            [("plain", first), ("paced", second)], ComparisonRules(metrics=("throughput",))
-        )
-    (row,) = found.rows
-    assert dict(row.cell.settings)["stream_pacing_bits_per_s"] == "None"
-    assert [dict(one.settings)["stream_pacing_bits_per_s"] for _, one in found.alone] == ["5000000"]
-    assert found.ignored_settings == ()
-
-
-def test_datagrams_are_never_expected_to_carry_anything(tmp_path: Path) -> None:
-    """The issue's case: UDP at 100 and 400 Mbit/s and TCP, in one folder."""
-    slow, fast = make_datagrams(100_000_000), make_datagrams(400_000_000, lost=9)
-    folder = import_nodes(tmp_path / "in", [slow, fast, make_plain()] * 2)
-    with StudiedResults.open(folder) as results:
-        answers = gather_inputs(results).study.recommend()
-        kinds = {(a.condition.get("transport"), a.condition.get("stream_target_bits_per_s")) for a in answers}
-        assert kinds == {("udp", 100_000_000), ("udp", 400_000_000), (None, None)}
-        for answer in answers:
-            if answer.condition.is_udp:
-                assert answer.result.recommended is None
-            else:
-                assert answer.result.best.throughput_bits_per_s.median == 16_000
-        for name in ("streams_vs_windows", "saturation", "optimum", "surface", "rfc6349", "planning"):
-            assert not any(answer.condition.is_udp for answer in getattr(results, name)())
-
-
 def test_loss_and_jitter_are_figures_of_a_cell(tmp_path: Path) -> None:
     folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_datagrams(10**8, lost=5)])
     with StudiedResults.open(folder) as results:
@@ -179,16 +148,6 @@ def test_pscheduler_tells_loss_by_stream(tmp_path: Path) -> None:
     (trial,) = read_node(tmp_path, node)
     assert (trial.record.udp_sent_packets, trial.record.udp_lost_packets) == (100, 5)
     assert trial.record.udp_jitter_ns == 250_000
-
-
-def test_a_test_of_an_amount_has_no_duration(tmp_path: Path) -> None:
-    node = make_plain(bytes=10_000, duration=0)
-    with StudiedResults.open(import_nodes(tmp_path / "in", [node, make_plain()])) as results:
-        amount, plain = (row.settings for row in results.plan())
-        assert "duration_ns" not in amount
-        assert plain["duration_ns"] > 0
-        assert not any("duration 0" in one.name for one in results.conditions())
-        assert len(results.duration()) == 2
 
 
 def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None:

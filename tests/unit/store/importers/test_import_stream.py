@@ -36,13 +36,6 @@ def test_full_output_is_one_test(tmp_path: Path, name: str) -> None:
             assert table.equals(both.series[kind])
 
 
-def test_what_iperf3_counted_is_what_is_imported() -> None:
-    (tcp,) = read_file(DATA / "tcp.json").trials
-    end = json.loads(split("tcp")[1])["end"]
-    assert tcp.record.received_steady_bytes == end["sum_received"]["bytes"] == 2_498_560
-    assert tcp.record.throughput_bits_per_s == pytest.approx(end["sum_received"]["bits_per_second"])
-
-
 def test_several_whole_outputs_in_a_row_are_as_many_trials(tmp_path: Path) -> None:
     first, second = make_iperf3(), make_iperf3(reverse=1)
     text = json.dumps(first) + "\n" + json.dumps(second)
