@@ -20,6 +20,7 @@ class LazyModule:
         return found
 
 
+fft = LazyModule("scipy.fft")
 optimize = LazyModule("scipy.optimize")
 special = LazyModule("scipy.special")
 stats = LazyModule("scipy.stats")
@@ -27,7 +28,6 @@ families = LazyModule("statsmodels.genmod.families")
 generalized_linear_model = LazyModule("statsmodels.genmod.generalized_linear_model")
 linear_model = LazyModule("statsmodels.regression.linear_model")
 sm_exceptions = LazyModule("statsmodels.tools.sm_exceptions")
-stattools = LazyModule("statsmodels.tsa.stattools")
 
 
 def load_all() -> None:

@@ -17,7 +17,7 @@ from pathlab.analysis.estimators.interval import (
     as_samples,
     check_confidence,
 )
-from pathlab.analysis.libraries import stats
+from pathlab.analysis.libraries import special
 
 ORDER_METHOD = "order-statistic"
 
@@ -82,6 +82,7 @@ def _find_rank(n: int, confidence_ratio: float) -> tuple[int, float]:
     """Rank at which the median's interval of n samples begins, and its coverage; 0: there is none."""
     if n < 2:
         return 0, 0.0
-    coverages = 1 - 2 * stats.binom.cdf(np.arange(n // 2), n, 0.5)
+    counts = np.arange(n // 2)
+    coverages = 1 - 2 * special.betaincc(counts + 1.0, n - counts, 0.5)  # P(B <= count), B binomial(n, 1/2)
     rank = int(np.count_nonzero(coverages >= confidence_ratio))
     return rank, float(coverages[rank - 1]) if rank else 0.0

@@ -28,8 +28,9 @@ from pathlab.analysis.estimators.interval import (
     refuse_few,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.estimators.ranks import correlate_lags, rank_samples
 from pathlab.analysis.estimators.repetition import estimate_once
-from pathlab.analysis.libraries import special, stats, stattools
+from pathlab.analysis.libraries import special
 
 MEDIAN_METHOD = "order-statistic-widened"
 MINIMUM_SAMPLES, LAGS = 20, 10
@@ -198,7 +199,7 @@ def _find_second_order(
 
 def _correlate_ranks(samples: NDArray[np.float64]) -> tuple[float, float]:
     """Autocorrelation of the ranks at lag one, and their partial one at lag two."""
-    centred = stats.rankdata(samples) - (samples.size + 1) / 2
+    centred = rank_samples(samples) - (samples.size + 1) / 2
     power = float(centred @ centred)
     first, second = float(centred[1:] @ centred[:-1]) / power, float(centred[2:] @ centred[:-2]) / power
     return first, (second - first**2) / (1 - first**2)
@@ -264,7 +265,7 @@ def _expect_pooled(n: int) -> NDArray[np.float64]:
 
 def _measure_shape(samples: NDArray[np.float64]) -> float:
     """The first-order correlation that inflates a mean as much as the pairs of lags of the series do."""
-    lags = np.asarray(stattools.acf(samples, nlags=max(1, samples.size // 2 - 1), fft=True))
+    lags = correlate_lags(samples, max(1, samples.size // 2 - 1))
     pairs = lags[: lags.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     ends = np.flatnonzero(pairs <= 0)
     pairs = np.minimum.accumulate(pairs[: ends[0]] if ends.size else pairs)
@@ -304,17 +305,17 @@ def measure_autocorrelation(values: ArrayLike) -> Autocorrelation:
     -----
     Assumption: equal distances in time, stationary. Minimum sample: 20. An estimate of a short series is too
     small by about (1 + 3 r) / n. ``noise_ratio`` is 1.96 / sqrt(n): of uncorrelated samples, 19 of 20 lie
-    within. Source: Box and Jenkins, Time Series Analysis; computed by ``statsmodels`` (acf).
+    within. Source: Box and Jenkins, Time Series Analysis.
     """
     samples = as_samples(values)
     reason = _refuse(samples, MINIMUM_SAMPLES)
     if reason is not None:
         return Autocorrelation(n=samples.size, undecided=reason)
-    found = stattools.acf(samples, nlags=LAGS, fft=True)[1:]
+    found = correlate_lags(samples, LAGS)[1:]
     return Autocorrelation(
         n=samples.size,
         lag_ratios=tuple(float(ratio) for ratio in found),
-        noise_ratio=float(stats.norm.ppf(0.975)) / math.sqrt(samples.size),
+        noise_ratio=float(special.ndtri(0.975)) / math.sqrt(samples.size),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.interval import Undecided, as_samples, check_lengths, refuse_few
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
-from pathlab.analysis.libraries import stats
+from pathlab.analysis.estimators.ranks import rank_samples
 
 MINIMUM_SAMPLES = 8
 MINIMUM_DAYS = 2
@@ -75,12 +75,13 @@ def find_slow_hours(started_s: ArrayLike, values: ArrayLike, rng: np.random.Gene
         reason = Undecided.NO_VARIATION
     if reason is not None:
         return SlowHours(n=samples.size, undecided=reason)
-    ranks = stats.rankdata(samples)
+    ranks = rank_samples(samples)
     ranks -= ranks.mean()
     counts = np.bincount(hours, minlength=HOURS)
     rows = _shift_days(days, rng)
-    sums = np.stack([np.bincount(hours, ranks[row], HOURS).astype(np.float64) for row in rows])
-    scores = _score_ranges(sums, counts)
+    bins = hours + HOURS * np.arange(len(rows))[:, np.newaxis]
+    sums = np.bincount(bins.ravel(), ranks[rows].ravel(), HOURS * len(rows)).reshape(-1, HOURS)
+    scores = _score_ranges(sums.astype(np.float64), counts)
     best = int(np.argmax(scores[0]))
     first, length = _trim(counts, int(FIRSTS[best]), int(LENGTHS[best]))
     lowest = scores.max(axis=1)

@@ -33,7 +33,7 @@ def analyze(
         return
     chosen = choose_analyses(names)
     references = {} if reference is None else {reference: column}
-    with StudiedResults.open(results) as stored:
+    with StudiedResults.open(results, hold=True) as stored:
         if as_json:
             document = build_analysis_document(stored, chosen, references)
             click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1))

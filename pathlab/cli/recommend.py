@@ -56,7 +56,7 @@ def recommend_setup(
     The exit status says whether something meets the targets, for each path and size. Raises NotMeasurable
     where the results recommend nothing.
     """
-    with StudiedResults.open(results) as stored:
+    with StudiedResults.open(results, hold=True) as stored:
         measured = list_measured_sizes(stored.study_table())
         if not measured and (rate or size):
             hint = OFFER_FIRST if stored.technology_paths() else f"{LEAVE_OUT}; {MEASURE_FIRST}"

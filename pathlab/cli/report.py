@@ -45,7 +45,7 @@ def write_report(
     if figure is not None and formats:
         out = place_figure(figure, formats, out)
     if figure is not None:
-        with StudiedResults.open(results[0]) as stored:
+        with StudiedResults.open(results[0], hold=True) as stored:
             write_single(stored, figure, out, style, read_look(size, title, labels))
         return
     if drawn := [form for form in formats if form not in (*FORMS, *RESULTS_FORMS)]:
@@ -67,7 +67,7 @@ def _write_forms(results: tuple[Path, ...], places: Mapping[str, Path], console:
         for name, place in places.items():
             yield RESULTS_FORMS[name].write(results, place)
         return
-    with StudiedResults.open(results[0]) as stored:
+    with StudiedResults.open(results[0], hold=True) as stored:
         inputs = gather_inputs(stored)
         print_summary(inputs, console)
         report = arrange_report(inputs)

@@ -107,7 +107,7 @@ def print_overview(results: Path, console: Console, *, limit: int | None, offset
 
     Combinations are left out where trials are skipped.
     """
-    with StudiedResults.open(results) as stored:
+    with StudiedResults.open(results, hold=True) as stored:
         counts = count_stored_trials(stored)
         for line in _describe_campaign(stored, counts):
             console.print(PrintedParagraph(line))

@@ -32,13 +32,12 @@ def stream_columns(
 ) -> Iterator[ColumnBatch]:
     """Yield these columns of a query over a record's table, as Python's values, at most BATCH_ROWS at a time.
 
-    The connection is this reader's alone. Equal texts, and what they are decoded to, are one object. Raises
+    Equal texts, and what they are decoded to, are one object. Raises
     OddValueError where a value is not of its column's type.
     """
     types = {name: column_types(record).get(name, _KEY) for name in names}
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
-    raw.text_factory = str
     filled = _list_filled(connection, query, types)
     columns = [query.selected_columns[name] for name in filled]
     text = query.with_only_columns(*columns).compile(connection, compile_kwargs={"render_postcompile": True})
@@ -46,7 +45,7 @@ def stream_columns(
     decoders = {name: _make_decoder(types[name]) for name in filled}
     try:
         cursor = raw.execute(str(text), bound)
-        while rows := cursor.fetchmany(BATCH_ROWS):
+        while rows := _fetch(raw, cursor):
             nothing = (None,) * len(rows)
             found = {
                 name: _check(read, types[name], decoders[name])
@@ -57,6 +56,15 @@ def stream_columns(
         if "decode" not in str(error):
             raise
         raise OddValueError from None
+
+
+def _fetch(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+    """The next rows; a text that is none raises ``sqlite3.OperationalError``, which costs nothing else."""
+    lenient, connection.text_factory = connection.text_factory, str
+    try:
+        return cursor.fetchmany(BATCH_ROWS)
+    finally:
+        connection.text_factory = lenient
 
 
 def filter_columns(batch: ColumnBatch, kept: Sequence[bool]) -> ColumnBatch:

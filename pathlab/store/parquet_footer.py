@@ -75,7 +75,11 @@ def _read_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
             number += head >> 4
         else:
             number, at = _read_varint(data, at)
-        fields[number], at = _read_value(data, at, head & 15)
+        kind, value = head & 15, data[at]
+        if kind in _INTEGERS and value < 128:  # most values: without a call
+            fields[number], at = value >> 1 ^ -(value & 1), at + 1
+        else:
+            fields[number], at = _read_value(data, at, kind)
     return fields, at + 1
 
 

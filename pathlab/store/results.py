@@ -80,6 +80,7 @@ class Results:
         self._lock = lock
         self._writable = lock is not None
         self._lent: set[sa.Connection] = set()
+        self._held: sa.Connection | None = None
         with self.reading() as connection:
             rows = connection.execute(sa.select(CAMPAIGN)).all()
         if not rows:
@@ -110,10 +111,11 @@ class Results:
             raise
 
     @classmethod
-    def open(cls, path: str | Path, *, write: bool = False, wait_s: float = 0.0) -> Self:
+    def open(cls, path: str | Path, *, write: bool = False, wait_s: float = 0.0, hold: bool = False) -> Self:
         """Open a results folder, or the file inside one; for reading or writing.
 
-        Another writer is waited for up to ``wait_s``.
+        Another writer is waited for up to ``wait_s``. With ``hold`` one thread reads all of it as it is now,
+        through one connection; else the file is opened for each query.
 
         A file that lacks columns of this version has them, empty; writing adds them to it. Raises StoreError:
         missing, not PathLab's, of another format or version, or being written by another process.
@@ -133,7 +135,12 @@ class Results:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
             add_missing_columns(engine, database, meta.get("program_version", "unknown"), write=write)
-            return cls(database, engine, meta, lock)
+            found = cls(database, engine, meta, lock)
+            if hold:
+                with translate_faults(database):
+                    found._held = engine.connect()
+                    found._lent.add(found._held)
+            return found
         except BaseException:
             if lock is not None:
                 lock.release()
@@ -142,7 +149,8 @@ class Results:
     def close(self) -> None:
         """Let go of the file; a second call does nothing."""
         for connection in list(self._lent):
-            connection.close()  # of a stream that nobody read to its end
+            connection.close()  # held, or of a stream that nobody read to its end
+        self._held = None
         self._engine.dispose()
         self._writable = False
         if self._lock is not None:
@@ -399,12 +407,16 @@ class Results:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Lend a connection for the parts of the store that read rows of their own. Raises StoreError."""
-        with translate_faults(self.path), self._engine.connect() as connection:
-            self._lent.add(connection)
-            try:
-                yield connection
-            finally:
-                self._lent.discard(connection)
+        with translate_faults(self.path):
+            if self._held is not None:
+                yield self._held
+                return
+            with self._engine.connect() as connection:
+                self._lent.add(connection)
+                try:
+                    yield connection
+                finally:
+                    self._lent.discard(connection)
 
     @contextmanager
     def writing(self, subject: str) -> Iterator[sa.Connection]:

@@ -197,7 +197,8 @@ class MeasuredCondition:
         return tuple(itertools.starmap(self._build_cell, self.stored.by_cell()))
 
     def _build_cell(self, streams: int, window_bytes: int | None, part: Sample) -> Cell:
-        complete = part.take(part.read_texts("status") == Status.COMPLETE)
+        statuses = part.table.statuses[part.places]
+        complete = part.take(statuses == Status.COMPLETE)
         sample = part.take(np.isin(part.places, self.sample.places))
         limited = part.take(np.isin(part.places, self.lab_limited.places))
         return Cell(
@@ -206,7 +207,7 @@ class MeasuredCondition:
             sample=sample,
             complete=complete,
             failed=len(part) - len(complete),
-            interrupted=int((part.read_texts("status") == Status.INTERRUPTED).sum()),
+            interrupted=int((statuses == Status.INTERRUPTED).sum()),
             provisional=limited if len(limited) and not len(sample) else None,
         )
 
@@ -315,12 +316,10 @@ def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[
     complete = select(table, Rules(flags=(), needed=(), messages=True))
     besides_lab = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS, messages=True))
     settings = _format_settings([one.condition for one in counted])
-    places: dict[Condition, list[int]] = {}
-    for place, condition in enumerate(table.conditions):
-        places.setdefault(condition, []).append(place)
     found: list[MeasuredCondition] = []
     for sample, wide, every in zip(counted, besides_lab, complete, strict=True):
-        stored = collect_sample(table, np.array(places[sample.condition]))
+        number = table.distinct_conditions.index(sample.condition)
+        stored = collect_sample(table, np.flatnonzero(table.condition_numbers == number))
         number = 1 + sum(bool(one.number) for one in found) if len(every) else 0
         lab_limited = wide.take(~np.isin(wide.places, sample.places))
         samples = (stored, every, lab_limited, sample)

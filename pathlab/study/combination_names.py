@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import FACTORS, find_default, format_level, name_levels
 from pathlab.store.flags import Status
@@ -68,12 +70,12 @@ Found = TypeVar("Found", bound=MessageCombination)
 
 def list_combinations(table: TrialTable, setting: str = "message_bytes") -> tuple[MessageCombination, ...]:
     """Every combination with a complete trial whose plan sets this, usable or not, in the order of trials."""
-    complete = (table.frame["status"] == Status.COMPLETE).to_numpy()
-    cells = zip(table.conditions, table.get("streams"), table.get("window_requested_bytes"), strict=True)
+    is_set = np.array([one.get(setting) is not None for one in table.distinct_conditions], dtype=bool)
+    places = np.flatnonzero((table.statuses == Status.COMPLETE) & is_set[table.condition_numbers])
+    levels = (table.get(name)[places].tolist() for name in ("streams", "window_requested_bytes"))
     found = dict.fromkeys(
-        (condition, int(streams), None if window != window else int(window))
-        for (condition, streams, window), wanted in zip(cells, complete, strict=True)
-        if wanted and condition.get(setting) is not None
+        (table.conditions[place], int(streams), None if window != window else int(window))
+        for place, streams, window in zip(places, *levels, strict=True)
     )
     bare = {one: one.without(*UNNAMED) for one in dict.fromkeys(condition for condition, _, _ in found)}
     return tuple(

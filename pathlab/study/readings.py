@@ -68,6 +68,7 @@ RATE_SERIES: Mapping[str, Sequence[str]] = {"receiver_intervals": RECEIVED_COLUM
 SENT_SERIES: Mapping[str, Sequence[str]] = {"sender_intervals": SENT_COLUMNS}
 
 Flags = NDArray[np.bool_]
+_PHASES = {phase: build_scalar(str(phase), pa.string()) for phase in (Phase.STEADY, Phase.DRAIN)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,14 +265,14 @@ def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
     """The columns of these names of a stored series."""
     columns = {name: read_floats(table.column(name)) for name in names if name in table.column_names}
     phase = table.column("phase") if "phase" in table.column_names else None
-    steady, drain = (_is_phase(phase, name, table.num_rows) for name in (Phase.STEADY, Phase.DRAIN))
+    steady, drain = (_is_phase(phase, scalar, table.num_rows) for scalar in _PHASES.values())
     return Table(rows=table.num_rows, columns=columns, steady=steady, drain=drain)
 
 
-def _is_phase(phase: pa.ChunkedArray | None, name: str, rows: int) -> Flags:
+def _is_phase(phase: pa.ChunkedArray | None, name: pa.Scalar, rows: int) -> Flags:
     if phase is None:
         return np.zeros(rows, dtype=bool)
-    found: Flags = read_floats(pc.equal(phase, build_scalar(name, pa.string()))) == 1
+    found: Flags = read_floats(pc.equal(phase, name)) == 1
     return found
 
 

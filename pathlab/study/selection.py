@@ -234,8 +234,9 @@ class Sample:
 
     def read_setting(self, name: str) -> Floats:
         """A setting of the plan as a number; NaN where it is none."""
-        found = [self.table.conditions[place].get(name) for place in self.places]
-        return np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
+        found = [condition.get(name) for condition in self.table.distinct_conditions]
+        levels = np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
+        return levels[self.table.condition_numbers[self.places]]
 
     @property
     def cpu_s(self) -> dict[str, Floats]:
@@ -358,11 +359,10 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     rules = rules or Rules()
     apart = (rules.apart,) if isinstance(rules.apart, str) else rules.apart
     numbers: dict[Condition, int] = {}
-    known = {one: one.without(*apart) if apart else one for one in dict.fromkeys(table.conditions)}
-    members = np.array(
-        [numbers.setdefault(known[one], len(numbers)) for one in table.conditions], dtype=np.int64
-    )
-    reasons = find_reasons(table, rules)
+    known = [one.without(*apart) if apart else one for one in table.distinct_conditions]
+    joined = np.array([numbers.setdefault(one, len(numbers)) for one in known], dtype=np.int64)
+    members = joined[table.condition_numbers]
+    names, reasons = _number_reasons(table, rules)
     samples = []
     for condition, number in numbers.items():
         if condition.get(CONTROL) and not rules.controls:
@@ -370,8 +370,9 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         if (rules.windowed and condition.is_udp) or (condition.is_of_messages and not rules.messages):
             continue
         inside = members == number
-        places = np.flatnonzero(inside & (reasons == ""))
-        left = Counter(reasons[inside & (reasons != "")].tolist())
+        places = np.flatnonzero(inside & (reasons == 0))
+        counts = np.bincount(reasons[inside], minlength=len(names))
+        left = Counter({name: int(count) for name, count in zip(names[1:], counts[1:], strict=True) if count})
         selection = SampleSelection(
             trials=int(inside.sum()),
             used=int(places.size),
@@ -433,21 +434,28 @@ def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
 
     One in which a program did not run is left out by all rules but ``flagged``.
     """
-    reasons = np.full(len(table), "", dtype=object)
+    names, numbers = _number_reasons(table, rules)
+    reasons: NDArray[np.object_] = np.array(names, dtype=object)[numbers]
+    return reasons
+
+
+def _number_reasons(table: TrialTable, rules: Rules) -> tuple[list[str], NDArray[np.int64]]:
+    """The reasons, the first one empty, and the place of each trial's in them."""
+    names, reasons = [""], np.zeros(len(table), dtype=np.int64)
 
     def mark(where: NDArray[np.bool_], reason: str) -> None:
-        reasons[where & (reasons == "")] = reason
+        reasons[where & (reasons == 0)] = len(names)
+        names.append(reason)
 
-    status = table.frame["status"].astype(object).to_numpy()
-    for name in sorted({str(one) for one in status} - {Status.COMPLETE}):
+    status = table.statuses
+    for name in sorted({str(one) for one in np.unique(status)} - {Status.COMPLETE}):
         mark(status == name, name)
     for name in rules.list_flags():
         mark(table.flagged(name), name)
-    rated = {  # of each condition once: they are few, and trials many
-        number: not (rules.unrated and one.is_of_messages and one.get("reply"))
-        for number, one in {id(one): one for one in table.conditions}.items()
-    }
-    needs_figures = np.array([rated[id(one)] for one in table.conditions], dtype=bool)
+    rated = [
+        not (rules.unrated and one.is_of_messages and one.get("reply")) for one in table.distinct_conditions
+    ]
+    needs_figures = np.array(rated, dtype=bool)[table.condition_numbers]
     for name in ("streams", "cycle", *rules.needed):
         values = table.get(name)
         mark(np.isnan(values) & (needs_figures | (name not in rules.needed)), f"{name}: {NOT_MEASURED}")
@@ -455,7 +463,7 @@ def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     for name in ("streams", "window_requested_bytes"):
         mark(table.get(name) < 1, f"{name}: {BELOW_ONE}")
     mark(table.get("streams") > STREAMS_MAX, f"streams: {BEYOND_RANGE}")
-    return reasons
+    return names, reasons
 
 
 def _list_counts(counts: Counter[str]) -> tuple[ExclusionCount, ...]:

@@ -111,8 +111,9 @@ class Condition:
 class TrialTable:
     """All trials as arrays in the order of their numbers, each column read from the frame once.
 
-    ``conditions`` has one for each trial. ``order_drawn``: the plan drew the order of each cycle at random,
-    so that comparisons within cycles rest on that draw.
+    ``conditions`` has one for each trial, ``distinct_conditions`` each of them once, in the order of trials,
+    and ``condition_numbers`` its place there for each trial. ``order_drawn``: the plan drew the order of each
+    cycle at random, so that comparisons within cycles rest on that draw.
     """
 
     def __init__(
@@ -121,16 +122,24 @@ class TrialTable:
         self.frame = frame
         self.order_drawn = order_drawn
         self.conditions = tuple(conditions)
+        known: dict[int, Condition] = {id(one): one for one in self.conditions}  # shared by many trials
+        distinct: dict[Condition, int] = {}
+        numbers = {key: distinct.setdefault(one, len(distinct)) for key, one in known.items()}
+        self.distinct_conditions = tuple(distinct)
+        self.condition_numbers: NDArray[np.int64] = np.array(
+            [numbers[id(one)] for one in self.conditions], dtype=np.int64
+        )
+        self.statuses: NDArray[np.str_] = frame["status"].to_numpy(dtype=object).astype(str)
         self._columns: dict[str, Floats] = {}
-        sets, places = _encode_flags(frame)
+        sets, flag_places = _encode_flags(frame)
         self.flags = {  # which trials bear each, by its name
-            name: np.array([name in marks for marks in sets], dtype=bool)[places]
+            name: np.array([name in marks for marks in sets], dtype=bool)[flag_places]
             for name in sorted({name for marks in sets for name in marks})
         }
         (versions,) = list_values(frame, ("engine_version",))
-        numbers = {version: number for number, version in enumerate(dict.fromkeys(versions))}
+        places = {version: number for number, version in enumerate(dict.fromkeys(versions))}
         self.versions: NDArray[np.int64] = np.array(
-            [-1 if version is None else numbers[version] for version in versions], dtype=np.int64
+            [-1 if version is None else places[version] for version in versions], dtype=np.int64
         )  # -1: not known
 
     def __len__(self) -> int:
