@@ -1,5 +1,7 @@
 """Headers, options and flows of captures."""
 
+import contextlib
+import random
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlab.captures import capture as capture_module
 from pathlab.captures import flow_table, pcap
 from pathlab.captures.capture import Capture, open_capture, read_capture
 from pathlab.captures.records import RecordBatch
+from pathlab.errors import PathlabError
 from pathlab.study.capture_notices import list_capture_notices
 from tests.builders.packets import (
     NULL,
@@ -32,6 +35,7 @@ from tests.builders.packets import (
     write_pcap,
     write_pcapng,
 )
+from tests.length import LENGTH
 
 PPPOE, MPLS = 0x8864, 0x8847
 
@@ -338,3 +342,17 @@ def test_what_is_appended_while_a_capture_is_read_is_left_out(
     capture = read_capture(path)
     assert capture.flows[0].all_packets == 100
     assert capture.notes.damage is None
+
+
+def test_damaged_headers_never_end_in_an_exception(tmp_path: Path) -> None:
+    source = random.Random(34)
+    frames = [*SKIPPED, *make_flows(40), *(build_ethernet(carry(gre)) for gre, _ in GRE_PACKETS)]
+    whole = write_pcap(tmp_path / "w.pcap", enumerate(frames)).read_bytes()
+    path = tmp_path / "a.pcap"
+    for _ in range(2000 if LENGTH == "full" else 100):
+        data = bytearray(whole)
+        for _ in range(source.randrange(1, 8)):
+            data[source.randrange(len(data))] = source.choice((0, 1, 4, 255, source.randrange(256)))
+        path.write_bytes(data[: source.choice((len(data), source.randrange(5, len(data))))])
+        with contextlib.suppress(PathlabError):
+            list(list_capture_notices(read_capture(path), None))
