@@ -28,10 +28,15 @@ from pathlab.errors import CampaignError, UsageError
 
 #: What set a key: words that name an option, or the key of the table in the file that has it, () for the top.
 Origin = str | Key
-SET_HINT = (
-    "write --set TABLE.KEY=VALUE, the value as in the file: --set trial.duration=5s, "
-    "--set 'factors.streams=[1, 4]'; the keys: pathlab campaigns schema"
-)
+#: What to do where the mistake is in an option and not in the file.
+OPTION_HINTS = {
+    "--set ": (
+        "write --set TABLE.KEY=VALUE, the value as in the file: --set trial.duration=5s, "
+        "--set 'factors.streams=[1, 4]'; the keys: pathlab campaigns schema"
+    ),
+    "--paths: ": "write --paths SOURCE:DESTINATION, with hosts of the campaign or of --hosts FILE",
+    "--profile: ": "pathlab campaigns show CAMPAIGN prints the file with its profiles",
+}
 
 
 def load_campaign(
@@ -65,7 +70,8 @@ def load_campaign(
             put_paths(data, paths)
             origins["paths"] = "--paths"
     except UsageError as error:
-        mistakes.append(": ".join(filter(None, (given.label, error.message, error.hint))))
+        place = "" if error.message.startswith("--") else "--profile" if profile else given.label
+        mistakes.append(": ".join(filter(None, (place, error.message, error.hint))))
     for override in overrides:
         problem = put_override(data, override)
         if problem:
@@ -118,8 +124,9 @@ def build_campaign(
         words = " ".join(what for key, what in findings if ENGINE in key)
         unread = [fault for fault in list_adapter_faults() if f'"{Path(fault.split(":")[0]).stem}"' in words]
         every = [*mistakes, *found, *unread]
-        overridden = all(mistake.startswith("--set ") for mistake in every)
-        raise refuse("campaign", label, every, hint=SET_HINT if overridden else None)
+        hints = {hint for option, hint in OPTION_HINTS.items() for one in every if one.startswith(option)}
+        in_options = all(one.startswith(tuple(OPTION_HINTS)) for one in every)
+        raise refuse("campaign", label, every, hint=hints.pop() if in_options and len(hints) == 1 else None)
     return campaign
 
 

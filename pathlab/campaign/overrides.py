@@ -35,7 +35,7 @@ def put_override(data: dict[str, Any], override: str) -> str | None:
         if isinstance(place, list):
             if not step.isdecimal() or int(step) >= len(place):
                 here = ".".join(steps[:position])
-                return f"'{step}' is not an entry of {here}; expected a number from 0 to {len(place) - 1}"
+                return f"'{step}' is not an entry of {here}; {_expect_index(len(place))}"
             index: Any = int(step)
         elif isinstance(place, dict):
             index = step
@@ -46,6 +46,11 @@ def put_override(data: dict[str, Any], override: str) -> str | None:
         else:
             place = place.setdefault(index, {}) if isinstance(place, dict) else place[index]
     return None
+
+
+def _expect_index(count: int) -> str:
+    """What may be given for an entry of a list of this length."""
+    return {0: "it has none", 1: "expected 0"}.get(count, f"expected a number from 0 to {count - 1}")
 
 
 def put_paths(data: dict[str, Any], paths: Sequence[str]) -> None:

@@ -64,6 +64,8 @@ OPTIONS = {
     "probes.timeout": "--probe-timeout",
     "probes.unloaded": "--unloaded",
 }
+#: What people call this machine, for which no SSH server has to run.
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 #: Factors that the campaign has only where their options are given.
 GIVEN = (
     *("pacing", "transfer", "message", "message_rate", "reply", "transport"),
@@ -119,7 +121,7 @@ def measure(
                 outcome = run_campaign(source, folder, view)
             except HostError as error:
                 raise _offer_receiver(error, ends) from error
-        shown = _Shown(direction=direction, as_json=as_json, summary=summary, history=history)
+        shown = _Shown(direction=direction, as_json=as_json, summary=summary, history=history, out=out)
         record = _show(folder, shown, console)
     if record is None:
         raise PartialCampaign(f"{outcome.ended or 'ended'} before the trial began", hint="measure again")
@@ -161,6 +163,13 @@ def _offer_receiver(error: HostError, ends: tuple[str, str]) -> HostError:
     """The error; where SSH to the far host failed, with the way that needs none."""
     if ends[0] != LOCAL or error.stage not in SSH_STAGES:
         return error
+    if ends[1].rpartition("@")[2] in LOOPBACK_NAMES:
+        return HostError(
+            error.reason,
+            host=error.host,
+            stage=error.stage,
+            hint=f"this machine is called '{LOCAL}' and needs no SSH: pathlab measure {LOCAL}",
+        )
     without = f"without SSH: run `{RECEIVE}` at {ends[1]}, then add --receiver {PORT} here"
     hint = f"{error.hint}; {without}" if error.hint else without
     return HostError(error.reason, host=error.host, stage=error.stage, hint=hint)
@@ -283,6 +292,7 @@ class _Shown:
     as_json: bool
     summary: bool
     history: Path | None
+    out: Path | None
 
 
 def _show(folder: Path, how: _Shown, console: Console) -> TrialRecord | None:
@@ -346,3 +356,5 @@ def _print(
             console.print(PrintedParagraph(note))
     if kept is not None:
         console.print(PrintedParagraph(f"Kept as trial {kept} of {how.history}", "dim"))
+    if how.out is not None:
+        console.print(PrintedParagraph(f"Kept in {how.out}", "dim"))

@@ -11,11 +11,12 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
+from pathlab.cli.unusable import refuse_unusable
 from pathlab.errors import ExitStatus, NotMeasurable, UsageError
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.answer_table import format_row, list_headings, print_answers
 from pathlab.report.datagram_answers import list_other_recommendations
-from pathlab.report.formats.terminal import render_answers
+from pathlab.report.formats.terminal import CUT_EXPLANATION, render_answers
 from pathlab.report.message_text import (
     CHOICE_HEADINGS,
     describe_choice,
@@ -54,7 +55,7 @@ def recommend_setup(
     """Print what to use for the targets; without them whatever the results recommend.
 
     The exit status says whether something meets the targets, for each path and size. Raises NotMeasurable
-    where the results recommend nothing.
+    where the results recommend nothing, and, after what they show, where no trial is usable.
     """
     with StudiedResults.open(results, hold=True) as stored:
         measured = list_measured_sizes(stored.study_table())
@@ -63,8 +64,10 @@ def recommend_setup(
             raise UsageError("no trial timed replies to messages at an offered rate", hint=hint)
         sizes = measured if size is None else _choose_size(size, measured)
         if rate is None or p99 is None:
-            _show_stored(stored, sizes, as_json=as_json)
-            return 0
+            why = f"`pathlab results show {results}` says why"
+            _show_stored(stored, sizes, why, as_json=as_json)
+            refuse_unusable(stored.records(), why)
+            return ExitStatus.DONE
         choices = tuple(
             choice
             for size_bytes in sizes
@@ -88,7 +91,7 @@ def _choose_size(given: str, measured: Sequence[int]) -> tuple[int, ...]:
     return (size_bytes,)
 
 
-def _show_stored(stored: StudiedResults, sizes: Sequence[int], *, as_json: bool) -> None:
+def _show_stored(stored: StudiedResults, sizes: Sequence[int], why: str, *, as_json: bool) -> None:
     """Print what the results recommend: of messages at offered rates the front, else what a report says."""
     points = [one for one in stored.message_front() if one.result.message_bytes in sizes]
     answers = () if points else list_other_recommendations(stored)
@@ -97,12 +100,12 @@ def _show_stored(stored: StudiedResults, sizes: Sequence[int], *, as_json: bool)
     elif points:
         _show_front(points)
     elif found := list(describe_topics(stored)):
-        render_answers(found, TerminalConsole())
+        console = TerminalConsole()
+        render_answers(found, console)
+        if explain_cut_texts([text for answer in found for text in (answer.lead, *answer.remarks)]):
+            console.print(PrintedParagraph(CUT_EXPLANATION, "dim"))
     else:
-        raise NotMeasurable(
-            f"'{stored.path}' recommends nothing: no trial completed",
-            hint=f"`pathlab results show {stored.folder}` says why",
-        )
+        raise NotMeasurable(f"'{stored.path}' recommends nothing: no trial completed", hint=why)
 
 
 def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:

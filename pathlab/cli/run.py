@@ -6,14 +6,13 @@ import contextlib
 import datetime
 import json
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pathlab.campaign.campaign_text import read_campaign
-from pathlab.errors import NotMeasurable, PartialCampaign
+from pathlab.errors import PartialCampaign
 from pathlab.escaping import escape_line
 from pathlab.runner.events import EVENT_FORMAT, Emit, Event, Preparing, describe_event
 from pathlab.units import parse_wait_ns
@@ -51,10 +50,12 @@ def run(
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.live import LiveView, outlive_reader
     from pathlab.cli.report import close_run
+    from pathlab.cli.unusable import refuse_unusable
     from pathlab.remote.engine import OTHER_BUILD_OPTION
     from pathlab.remote.hosts import build_access
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
+    from pathlab.store.results import Results
 
     load_all()
 
@@ -87,23 +88,9 @@ def run(
     words += [] if against is None else [f"{OTHER_BUILD_OPTION}={against}"]
     again = [*words, *choices.format_words()]
     refuse_partial(outcome, shlex.join(again))
-    refuse_unusable(folder, shlex.join([*words[:3], "--new", "--wait-idle=10m", *again[5:]]))
-
-
-def refuse_unusable(folder: Path, again: str) -> None:
-    """Exit 7 when no trial of a whole campaign is usable; what was measured is stored and reported."""
-    from pathlab.store.results import Results
-    from pathlab.store.usable import find_flaw
-
+    idle = shlex.join([*words[:3], "--new", "--wait-idle=10m", *choices.format_words()])
     with Results.open(folder) as stored:
-        flaws = Counter(map(find_flaw, stored.records()))
-    if not flaws or None in flaws:
-        return
-    reasons = ", ".join(f"{count} {reason}" for reason, count in flaws.most_common())
-    raise NotMeasurable(
-        f"not measurable here: of {flaws.total()} trials none is usable ({reasons})",
-        hint=f"the report says why; with idle cores: {again}",
-    )
+        refuse_unusable(stored.records(), f"the report says why; with idle cores: {idle}")
 
 
 def tell_both(first: Emit, second: Emit | None) -> Emit:

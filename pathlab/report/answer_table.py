@@ -135,14 +135,19 @@ def list_headings(entry: AnalysisEntry) -> tuple[str, ...]:
     return tuple(column.heading for column in entry.columns)
 
 
+#: Analyses that may have an answer where no trial is usable.
+ANSWERED_ANYWAY = ("recommendation",)
+
+
 def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Console) -> None:
-    """Print a table for each analysis by its name, and one line that names those without answers.
+    """Print a table for each analysis by its name, and lines that name those without data or usable trials.
 
     What was excluded, flagged or undecided is stated below the first table of a condition that it concerns.
     """
     stated: set[tuple[Condition, str]] = set()
+    unused = [name for name, found in answers.items() if found and not _rests_on_trials(name, found)]
     for name, found in answers.items():
-        if not found:
+        if not found or name in unused:
             continue
         entry = ANALYSES[name]
         console.print()
@@ -159,6 +164,15 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
     if empty:
         console.print()
         console.print(PrintedParagraph(f"These results have no data for: {'; '.join(empty)}."))
+    if unused:
+        console.print()
+        names = "; ".join(ANALYSES[name].title for name in unused)
+        console.print(PrintedParagraph(f"These need usable trials: {names}."))
+
+
+def _rests_on_trials(name: str, answers: Sequence[Answer[Any]]) -> bool:
+    """Whether any answer used a trial. A recommendation may be provisional, which uses none."""
+    return name in ANSWERED_ANYWAY or any(answer.selection.used for answer in answers)
 
 
 def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, console: Console) -> None:

@@ -71,7 +71,8 @@ def name_limit(one: Candidate) -> str:
     """What limited a combination, or why that is not known."""
     if one.limit is not None:
         return shorten_limit(one)
-    return f"undecided ({format_reason(one.limit_undecided or 'not classified')})"
+    missing = "every trial was lab-limited" if one.provisional else "what would show it was not measured"
+    return f"undecided ({format_reason(one.limit_undecided) if one.limit_undecided else missing})"
 
 
 def shorten_limit(one: Candidate) -> str:

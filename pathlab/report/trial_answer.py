@@ -12,7 +12,7 @@ from pathlab.report.datagram_text import LIMITS as DATAGRAM_LIMITS
 from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
 from pathlab.report.limit_text import format_limit
 from pathlab.report.names import format_limit_name, format_utc
-from pathlab.report.phrases import format_bounded_time
+from pathlab.report.phrases import format_bounded_time, format_count
 from pathlab.report.rate_text import MARK, format_steadiness
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
@@ -164,9 +164,9 @@ def _list_flags(answer: TrialAnswer) -> Iterator[str]:
 
 
 def _count_flags(answer: TrialAnswer) -> Iterator[str]:
-    number = sum(flag not in _RUN_FLAGS for flag in answer.record.flags)
+    number = format_count(sum(flag not in _RUN_FLAGS for flag in answer.record.flags), "flag")
     for text in _list_flags(answer):
-        yield f"{'provisional' if text.startswith('provisional') else 'flags'} ({number})"
+        yield f"provisional ({number})" if text.startswith("provisional") else number
 
 
 def _shorten(name: str, most: int) -> str:

@@ -50,6 +50,10 @@ _NO_NUMBER = re.compile(
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _NO_NUMBER_HERE = re.compile(r"[-+]?(?:nan|inf)|\.#|[eE] \d", re.IGNORECASE)
+#: How captures begin: pcap in both orders of bytes, with times in micro- and nanoseconds, and pcapng.
+_CAPTURES = tuple(
+    bytes.fromhex(mark) for mark in ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a")
+)
 _GZIP = b"\x1f\x8b"
 #: Encodings by their byte-order marks; those of UTF-32 begin as those of UTF-16 do.
 _MARKS = {
@@ -103,6 +107,8 @@ def load_document(path: Path) -> Document:
         raise StoreError(
             f"'{name}' is larger than {MAXIMUM_BYTES // 1024**2} MiB", hint="import its tests one by one"
         )
+    if data.startswith(_CAPTURES):
+        raise StoreError(f"'{name}' is a capture of packets", hint=f"pathlab inspect {name}")
     encoding = next((form for mark, form in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)

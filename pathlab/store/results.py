@@ -301,7 +301,8 @@ class Results:
         found = self.records(trial_id=number)
         if not found:
             raise UsageError(
-                f"there is no trial {number} in '{self.path}'", hint="Results.trials() lists them."
+                f"there is no trial {number} in '{self.path}'",
+                hint="`pathlab results show` lists them; in Python: results.trials()",
             )
         return found[0]
 

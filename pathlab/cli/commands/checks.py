@@ -254,12 +254,15 @@ def refuse_look(given: Given, file: str | None) -> None:
 def split_view(given: tuple[str, ...]) -> tuple[list[Path], str]:
     """The results and the text of the view: the last argument, unless it is the only one or a file.
 
-    Of an address of the explorer it is the part behind the ``#``.
+    Of an address of the explorer it is the part behind the ``#``. Its parts may be arguments of their own.
     """
     *paths, last = given
     if not paths or ("=" not in last and Path(last).exists()):
         return [Path(one) for one in given], ""
-    return [Path(one) for one in paths], last.rpartition("#")[2]
+    parts = [last.rpartition("#")[2]]
+    while len(paths) > 1 and "=" in paths[-1] and not Path(paths[-1]).exists():
+        parts.insert(0, paths.pop())
+    return [Path(one) for one in paths], "&".join(parts)
 
 
 def check_view(given: Given) -> None:

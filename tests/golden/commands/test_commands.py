@@ -65,6 +65,8 @@ MISTAKES = (
     "run nowhere",
     "run wrong.toml",
     "plan quickstrat",
+    "plan quickstart --profile quik",
+    "plan quickstart --paths a:c",
     "measure a b c",
     "measure local --streams 0",
     "measure local --streams many",
@@ -106,6 +108,7 @@ MISTAKES = (
     "compare tcp tcp --metric nothing",
     "export tcp --format nothing",
     "import wrong.toml",
+    "import a.pcap",
     "inspect none.pcap",
     "inspect text.pcap",
     "inspect .",
@@ -151,6 +154,7 @@ MISTAKES = (
     "results check nothing",
     "results show tcp --limit few",
     "view tcp --x nothing",
+    "view tcp x=streams y=throughput",
 )
 
 

@@ -1,10 +1,12 @@
 """``pathlab recommend``: what it prints, its exit status, and targets that cannot be."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pathlab.report.formats.terminal import CUT_EXPLANATION
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.messages import make_message_results
 from tests.builders.results import SyntheticResults, make_campaign, make_quickstart, write_results
@@ -68,7 +70,7 @@ def test_results_of_any_kind_say_what_their_report_says(
     assert (said.status, said.err) == (0, "")
     lines = said.out.splitlines()
     assert lines
-    assert set(lines) <= set(report.out.splitlines()), kind
+    assert set(lines) - {CUT_EXPLANATION} <= set(report.out.splitlines()), kind
     document = json.loads(call(["recommend", folder, "--json"], capsys).out)
     assert bool(document["recommendations"]) == (kind == "streams")
     asked = call(["recommend", folder, "--rate", "5k", "--p99", "1ms"], capsys)
@@ -76,10 +78,13 @@ def test_results_of_any_kind_say_what_their_report_says(
     assert "no trial timed replies" in asked.err
 
 
-def test_results_without_a_trial_recommend_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("flagged", [False, True])
+def test_results_without_a_usable_trial_have_a_status_of_their_own(
+    flagged: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    empty = SyntheticResults(make_campaign(), make_quickstart(cycles=1).plan(), [])
-    said = call(["recommend", str(write_results(empty, tmp_path / "results"))], capsys)
-    assert (said.status, said.out) == (7, "")
+    whole = make_quickstart(cycles=1)
+    records = [replace(one, flags=("lab-limited",)) for one in whole.records] if flagged else []
+    stored = SyntheticResults(make_campaign(), whole.plan(), records)
+    said = call(["recommend", str(write_results(stored, tmp_path / "results"))], capsys)
+    assert (said.status, said.out.startswith("Provisional: ")) == (7, flagged)
     assert len(said.err.splitlines()) == 2

@@ -1,6 +1,7 @@
 """Tables of answers: words instead of reason codes, and each caveat once."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,13 @@ def print_analyses(results: SyntheticResults, names: Iterable[str]) -> str:
 @pytest.fixture
 def results() -> SyntheticResults:
     return make_quickstart(levels=[(1, 64 * KIB), (4, 64 * KIB)])
+
+
+def test_analyses_without_a_usable_trial_are_named_once(results: SyntheticResults) -> None:
+    results.records = [replace(record, flags=("lab", "lab-limited")) for record in results.records]
+    text = print_analyses(results, ("recommendation", "surface", "drift"))
+    assert "Recommendation: " in text
+    assert text.splitlines()[-1] == "These need usable trials: Response surface; Drift."
 
 
 def test_no_table_shows_a_reason_code(results: SyntheticResults) -> None:

@@ -76,7 +76,7 @@ HEAD = "2026-11-27 04:18:35 UTC local to 10.77.0.2: "
             {"loaded_received": 490, "flags": ("lab", "busy-core")},
             "forward",
             {"steady": False},
-            "94.1 Mbit/s (not steady), flags (1), dRTT 12.8 ms, probe loss 2 %, limited..",
+            "94.1 Mbit/s (not steady), 1 flag, dRTT 12.8 ms, probe loss 2 %, limited by..",
         ),
         (
             {"flags": ("lab", "lab-limited")},
