@@ -60,14 +60,14 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int, pen: Pen) ->
         case Curve():
             _draw_curve(axes, layer, pen)
         case Points():
-            _draw_points(axes, layer)
+            _draw_points(axes, layer, pen)
         case Area():
             _draw_band(axes, layer)
         case Bars():
             _draw_bars(axes, layer, logarithmic=panel.y.scale is not Scale.LINEAR)
         case Rule():
             rules = [place for place, other in enumerate(panel.layers) if isinstance(other, Rule)]
-            _draw_rule(axes, layer, RULE_DASHES[rules.index(number) % len(RULE_DASHES)])
+            _draw_rule(axes, layer, RULE_DASHES[rules.index(number) % len(RULE_DASHES)], pen)
         case Span():
             _draw_span(axes, layer)
         case Grid():
@@ -212,11 +212,11 @@ def stands_alone(values: Numbers) -> bool:
     return bool((good[1:-1] & ~good[:-2] & ~good[2:]).any())
 
 
-def _draw_points(axes: Axes, points: Points) -> None:
+def _draw_points(axes: Axes, points: Points, pen: Pen) -> None:
     slot = _slot(points.slot)
     label = _label(points)
     if points.callout:
-        _draw_callout(axes, points, slot)
+        _draw_callout(axes, points, slot, pen)
         return
     if points.at_axis:
         axes.plot(
@@ -266,7 +266,7 @@ def _draw_points(axes: Axes, points: Points) -> None:
         )
 
 
-def _draw_callout(axes: Axes, points: Points, slot: Slot) -> None:
+def _draw_callout(axes: Axes, points: Points, slot: Slot, pen: Pen) -> None:
     axes.plot(
         points.x,
         points.y,
@@ -296,6 +296,7 @@ def _draw_callout(axes: Axes, points: Points, slot: Slot) -> None:
             va={"top": "bottom", "bottom": "top"}.get(vertical, "center"),
             fontsize=mpl.rcParams["legend.fontsize"],
             fontweight="bold",
+            bbox=_back(pen),
         )
 
 
@@ -330,7 +331,7 @@ def _draw_bars(axes: Axes, bars: Bars, *, logarithmic: bool) -> None:
     )
 
 
-def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
+def _draw_rule(axes: Axes, rule: Rule, dash: Any, pen: Pen) -> None:
     line, area = (axes.axvline, axes.axvspan) if rule.vertical else (axes.axhline, axes.axhspan)
     if rule.low is not None and rule.high is not None:
         area(rule.low, rule.high, color=GRID, alpha=0.2, linewidth=0)
@@ -347,7 +348,15 @@ def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
             ha="right" if rule.at_right else "left",
             va="top" if rule.below else "bottom",
             fontsize=mpl.rcParams["legend.fontsize"],
+            bbox=_back(pen),
         )
+
+
+def _back(pen: Pen) -> dict[str, Any] | None:
+    """Paper behind a text, so that lines do not cross its letters; None where the paper is the page's."""
+    if pen.paper == "none":
+        return None
+    return {"facecolor": pen.paper, "alpha": 0.6, "edgecolor": "none", "pad": 0.5}
 
 
 def _draw_span(axes: Axes, span: Span) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from pathlab.errors import UsageError
@@ -79,6 +80,8 @@ _FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
 _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
 #: Size of the names of rows in points, at least, and by what it is reduced until they fit.
 ROW_POINTS_MIN, ROW_POINTS_STEP = 5.0, 0.9
+#: Of a figure without room: how often its size is enlarged, and the least type that is tried, in points.
+SIZE_PASSES, TYPE_POINTS_MIN = 6, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,17 +177,48 @@ def _read_size() -> tuple[float, float | None] | None:
 
 
 def _describe_shortage(plot: Plot, sheet: Sheet, found: NoRoomError) -> UsageError:
-    """What a figure needs that is larger than its size; the numbers are rounded up to tenths."""
-    points = f"{mpl.rcParams['font.size']:g} pt"
-    wide, high = max(sheet.width, found.width), max(sheet.height or 0.0, found.height)
-    if math.isfinite(high):
-        needed = f"{math.ceil(wide * 10) / 10:g} x {math.ceil(high * 10) / 10:g} in"
-        hint = f"at a font size of {points} it needs about {needed}; or set a smaller 'font.size' in --style"
-    else:
-        hint = "give a larger --size, or a smaller 'font.size' in --style"
+    """What a figure without room needs: a larger size, and the largest type that fits into its own."""
+    points, given = read_points("font.size"), f"{sheet.width:g} x {sheet.height or 0:g} in"
+    hints = []
+    if needed := _find_size(plot, sheet, found):
+        size = f"{needed.width:g} x {needed.height or 0:g} in"
+        hints.append(f"at a font size of {points:g} pt it needs about {size}")
+    if fitting := _find_type(plot, sheet, points):
+        hints.append(f"{given} are enough at {fitting:g} pt: set 'font.size' in --style")
     return UsageError(
-        f"{sheet.width:g} x {sheet.height or 0:g} in are too small for '{plot.name}'", hint=hint
+        f"{given} are too small for '{plot.name}'", hint="; ".join(hints) or "give a larger --size"
     )
+
+
+def _find_size(plot: Plot, sheet: Sheet, found: NoRoomError) -> Sheet | None:
+    """A sheet on which the plot fits, in tenths of an inch; None where a few passes find none."""
+    for _ in range(SIZE_PASSES):
+        wide, high = max(sheet.width, found.width), max(sheet.height or 0.0, found.height)
+        if not math.isfinite(high) or not math.isfinite(wide):
+            return None
+        sheet = replace(sheet, width=math.ceil(wide * 10) / 10, height=math.ceil(high * 10) / 10)
+        try:
+            _draw_with_rows(plot, sheet, paper="none")
+        except NoRoomError as more:
+            found = NoRoomError(width=more.width, height=max(more.height, (sheet.height or 0.0) + 0.1))
+        else:
+            return sheet
+    return None
+
+
+def _find_type(plot: Plot, sheet: Sheet, points: float) -> float | None:
+    """The largest type that fits on the sheet, below ``points``; None where even the least is too large."""
+    following = [name for name, size in _scale_type(points).items() if math.isclose(read_points(name), size)]
+    while points > TYPE_POINTS_MIN:
+        points = max(math.ceil(points * 2 - 1) / 2, TYPE_POINTS_MIN)
+        scaled = _scale_type(points)
+        try:
+            with mpl.rc_context({"font.size": points, **{name: scaled[name] for name in following}}):
+                _draw_with_rows(plot, sheet, paper="none")
+        except NoRoomError:
+            continue
+        return points
+    return None
 
 
 def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Figure:
@@ -322,14 +356,14 @@ def _set_axis(axes: Axes, chosen: Any, scale: Scale, marks: Marks) -> None:
 
 
 def _place_legend(figure: Figure, found: dict[str, Any], placed: Arrangement) -> None:
-    legend = placed.legend
+    legend, points = placed.legend, read_points("legend.fontsize")
     above = PAD_INCH / 2
     if placed.caption:
-        above += measure_height(placed.caption, read_points("legend.fontsize")) + PAD_INCH
+        above += measure_height(placed.caption, points) + PAD_INCH
     blocks = zip(legend.blocks, legend.columns, legend.heights, strict=True)
     for block, columns, height in reversed(list(blocks)):
         names = [name for name in block if name in found]
-        figure.legend(
+        drawn = figure.legend(
             [found[name] for name in names],
             [legend.texts[name] for name in names],
             loc="lower center",
@@ -342,6 +376,9 @@ def _place_legend(figure: Figure, found: dict[str, Any], placed: Arrangement) ->
             handletextpad=HANDLE_GAP_RATIO,
             columnspacing=COLUMN_GAP_RATIO,
         )
+        for handle in drawn.findobj(Line2D):
+            if handle.get_markersize() == RING_POINTS:  # it would reach beyond its row
+                handle.set_markersize(points)
         above += height
 
 
@@ -358,14 +395,15 @@ def _styled(style: Path | str | None, more: dict[Any, Any]) -> Iterator[None]:
         if style is not None:
             given = _find_style(style)
             mpl.rcParams.update(given)
-            share = float(mpl.rcParams["font.size"]) / STYLE["font.size"]
-            more = (
-                {name: STYLE[name] * share for name in ("axes.titlesize", "legend.fontsize")}
-                | {name: given[name] for name in ("axes.titlesize", "legend.fontsize") if name in given}
-                | more
-            )
+            following = _scale_type(float(mpl.rcParams["font.size"]))
+            more = {**following, **{name: given[name] for name in following if name in given}, **more}
         mpl.rcParams.update(UNMOVED | more)
         yield
+
+
+def _scale_type(points: float) -> dict[Any, Any]:
+    """The sizes of type that follow ``font.size``, where that is ``points``."""
+    return {name: STYLE[name] * points / STYLE["font.size"] for name in ("axes.titlesize", "legend.fontsize")}
 
 
 def _find_style(style: Path | str) -> dict[Any, Any]:

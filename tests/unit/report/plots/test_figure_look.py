@@ -1,6 +1,7 @@
 """Figures for a paper: size, title, labels and style; no text is cut, and none covers another."""
 
 import functools
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -115,6 +116,7 @@ KINDS: dict[str, Callable[[], Plot]] = {
         name: functools.partial(draw_technologies, name)
         for name in ("technologies-1-64B", "technologies-1-16KiB", "technology-overhead-1-64B")
     },
+    **{"technologies-by-size-1-1": functools.partial(draw_technologies, "technologies-by-size-1-1")},
 }
 
 
@@ -154,13 +156,37 @@ def test_no_text_of_a_page_is_cut_or_covered(kind: str) -> None:
             assert list(list_faults(figure)) == []
 
 
-def test_a_figure_without_room_says_what_it_needs(small_type: Path) -> None:
-    plot = make_sweep()
+@pytest.mark.parametrize(
+    ("kind", "size", "says"),
+    [
+        ("throughput-streams-1", (1.2, 0.9), r"at a font size of 12 pt it needs about (\S+ x \S+) in$"),
+        (
+            "measured trial",
+            COLUMN,
+            r"needs about (\S+ x \S+) in; 3\.4 x 2\.4 in are enough at (8|8\.5) pt: set",
+        ),
+        (
+            "technologies-by-size-1-1",
+            COLUMN,
+            r"needs about (\S+ x \S+) in; 3\.4 x 2\.4 in are enough at (\S+) pt",
+        ),
+    ],
+)
+def test_a_figure_without_room_names_a_size_and_a_type_that_fit(
+    kind: str, size: tuple[float, float], says: str, tmp_path: Path
+) -> None:
+    plot, style = KINDS[kind](), tmp_path / "large.mplstyle"
+    style.write_text("font.size: 12\n")
     with pytest.raises(
-        UsageError, match=r"1\.2 x 0\.9 in are too small for 'throughput-streams-1'"
+        UsageError, match=rf"{size[0]} x {size[1]} in are too small for '{plot.name}'"
     ) as caught:
-        draw_plot_figure(plot, small_type, FigureLook(size_inch=(1.2, 0.9)))
-    assert "8 pt" in caught.value.hint
+        draw_plot_figure(plot, style, FigureLook(size_inch=size))
+    found = re.search(says, caught.value.hint)
+    assert found, caught.value.hint
+    draw_plot_figure(plot, style, FigureLook(size_inch=parse_size(found[1])))
+    if found.lastindex == 2:
+        style.write_text(f"font.size: {found[2]}\n")
+        draw_plot_figure(plot, style, FigureLook(size_inch=size))
 
 
 def test_what_has_no_room_is_left_out_in_order_and_named(small_type: Path) -> None:
