@@ -17,7 +17,7 @@ UDP: Row = {"method": "udp", "port": 9, "token": TOKEN}
 #: What only TCP has, by the transports that refuse it.
 OF_TCP: tuple[Row, ...] = ({"congestion": "reno"}, {"mss_bytes": 1000}, {"no_delay": "yes"})
 PACED: Row = {"pacing": "kernel", "rate_bits_per_s": 1000}
-FILE: Row = {"file": "/nonexistent/x"}
+FILE: Row = {"file": "/proc/nonexistent/x"}
 LINK: Row = {"interface_a": "x", "interface_b": "y"}
 WITHOUT_WINDOW = ("pipe", "unix-datagram", "shared-memory", "eventfd")
 
@@ -94,7 +94,7 @@ REFUSED: dict[str, list[Row]] = {
         {"disk": "/tmp", "write_bytes": 5000},
         {"disk": "/tmp", "write_bytes": 3 * 4096},
         {"cpu": 1, "nice": 0},
-        {"disk": "/nonexistent"},
+        {"disk": "/proc/nonexistent"},
         {"disk": "/dev/shm"},
     ],
     "capture": [
