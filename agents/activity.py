@@ -57,33 +57,33 @@ class ActivityMeter:
         """
         before, after = self._before, self._read()
         self._before = after
-        found: Dict[str, Any] = {"cores": after.cores, "span_ns": None, "busy_ratio": None}
-        found.update(steal_ratio=None, waiting_ratio=None, busiest=None)
+        result: Dict[str, Any] = {"cores": after.cores, "span_ns": None, "busy_ratio": None}
+        result.update(steal_ratio=None, waiting_ratio=None, busiest=None)
         if before is None:
-            return found
+            return result
         span_ns = max(1, after.taken_ns - before.taken_ns)
         total, idle, stolen = (max(0, new - old) for old, new in zip(before.ticks, after.ticks))  # noqa: B905 -- 3.8
-        found["span_ns"] = span_ns
+        result["span_ns"] = span_ns
         if total:
-            found["busy_ratio"] = max(0.0, 1 - (idle + stolen) / total)
-            found["steal_ratio"] = stolen / total
+            result["busy_ratio"] = max(0.0, 1 - (idle + stolen) / total)
+            result["steal_ratio"] = stolen / total
         if before.waited_us is not None and after.waited_us is not None:
-            found["waiting_ratio"] = min(1.0, max(0, after.waited_us - before.waited_us) * 1000 / span_ns)
-        found["busiest"] = self._find_busiest(before, after, total)
-        return found
+            result["waiting_ratio"] = min(1.0, max(0, after.waited_us - before.waited_us) * 1000 / span_ns)
+        result["busiest"] = self._find_busiest(before, after, total)
+        return result
 
     def _find_busiest(
         self, before: ActivityReading, after: ActivityReading, total: int
     ) -> Optional[Dict[str, Any]]:
-        most, found = 0, None
+        most, result = 0, None
         for pid, process in after.processes.items():
             old = before.processes.get(pid)
             spent = process.ticks - old.ticks if old is not None else 0
             if spent > most and not self._is_own(pid, after.processes):
-                most, found = spent, {"name": process.name, "pid": pid}
-        if found is None or not total:
+                most, result = spent, {"name": process.name, "pid": pid}
+        if result is None or not total:
             return None
-        return {**found, "cores": min(1.0, most / total) * after.cores}
+        return {**result, "cores": min(1.0, most / total) * after.cores}
 
     def _is_own(self, pid: int, processes: Dict[int, ProcessTime]) -> bool:
         for _generation in range(64):
@@ -96,11 +96,11 @@ class ActivityMeter:
 
     def _read(self) -> ActivityReading:
         cores = parse_core_ticks(self._text("stat"))
-        ticks = sum(map(sum, cores.values())), sum(one[_IDLE] for one in cores.values())
+        ticks = sum(map(sum, cores.values())), sum(core[_IDLE] for core in cores.values())
         return ActivityReading(
             taken_ns=self._clock_ns(),
             cores=len(cores),
-            ticks=(*ticks, sum(one[_STEAL] for one in cores.values())),
+            ticks=(*ticks, sum(core[_STEAL] for core in cores.values())),
             waited_us=self._read_waited(),
             processes=self._read_processes(),
         )
@@ -113,14 +113,14 @@ class ActivityMeter:
 
     def _read_processes(self) -> Dict[int, ProcessTime]:
         """Those with the lowest numbers, where there are more than are read; one that ends is left out."""
-        found: Dict[int, ProcessTime] = {}
+        result: Dict[int, ProcessTime] = {}
         numbers = sorted(int(name) for name in os.listdir(self._root) if name.isdigit())
         for pid in numbers[:MAX_ACTIVITY_PROCESSES]:
             try:
-                found[pid] = parse_process(self._text(f"{pid}/stat"))
+                result[pid] = parse_process(self._text(f"{pid}/stat"))
             except (OSError, ValueError):
                 continue
-        return found
+        return result
 
     def _text(self, name: str) -> str:
         with open(os.path.join(self._root, name), "rb") as file:
@@ -142,5 +142,5 @@ def parse_process(text: str) -> ProcessTime:
     words = text[end + 1 :].split()
     if begin < 0 or end < begin or len(words) < 13:
         raise ValueError("no line of /proc/PID/stat")
-    name = "".join(one if one.isprintable() else "?" for one in show_name(text[begin + 1 : end]))
+    name = "".join(item if item.isprintable() else "?" for item in show_name(text[begin + 1 : end]))
     return ProcessTime(name=name, parent=int(words[1]), ticks=int(words[11]) + int(words[12]))

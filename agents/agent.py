@@ -201,7 +201,7 @@ class Agent:
             try:
                 request = self._decoder.read()
             except FrameError as error:
-                self._refuse(f"broken conversation: {error}")
+                self._send_refusal(f"broken conversation: {error}")
                 return
             if request is None:
                 return
@@ -216,24 +216,24 @@ class Agent:
             # Before the fields: another version may well have other fields.
             theirs = f"the controller (PathLab {_plain(request.get('program'))}) speaks agent protocol"
             ours = f"this agent (PathLab {self._program}) speaks {PROTOCOL_VERSION}"
-            self._refuse(f"{theirs} {_plain(requested)}, {ours}")
+            self._send_refusal(f"{theirs} {_plain(requested)}, {ours}")
             return
         try:
             if check_request(request) != "hello":
                 raise MessageError("the first message must be hello")
         except MessageError as error:
-            self._refuse(str(error))
+            self._send_refusal(str(error))
             return
         missing = [feature for feature in request["require"] if feature not in self._features]
         if missing:
             has = ", ".join(sorted(self._features))
-            self._refuse(f"this agent has no feature {quote(missing[0])}; it has {has}")
+            self._send_refusal(f"this agent has no feature {quote(missing[0])}; it has {has}")
             return
         self._hello_done = True
         host = {"python": platform.python_version(), "pid": os.getpid(), "features": self._features}
         self._send("hello", caps=asdict(self._caps), **host)
 
-    def _refuse(self, text: str) -> None:
+    def _send_refusal(self, text: str) -> None:
         self._send("refusal", text=text)
         self._status = EXIT_PROTOCOL
 

@@ -147,12 +147,12 @@ def _write_owner(descriptor: int, name: Dict[str, str]) -> None:
 def _read_owner(descriptor: int) -> Dict[str, str]:
     """The owner that the file names: short printable texts alone."""
     try:
-        found = json.loads(os.pread(descriptor, MAX_OWNER_BYTES, 0).decode("utf-8"))
+        result = json.loads(os.pread(descriptor, MAX_OWNER_BYTES, 0).decode("utf-8"))
     except (ValueError, OSError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         return {}
-    texts = {field: found.get(field) for field in (*OWNER_FIELDS, "since_utc")}
+    texts = {field: result.get(field) for field in (*OWNER_FIELDS, "since_utc")}
     return {field: _clean(text) for field, text in texts.items() if isinstance(text, str)}
 
 

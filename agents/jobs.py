@@ -121,7 +121,7 @@ class Jobs:
 
     def start_peer(self, request: Message) -> Dict[str, Any]:
         """Another program of this host, as a job like an engine."""
-        self._refuse_where_capped()
+        self._check_uncapped()
         try:
             clamped = limits.clamp_limits(request["limits"], self._caps)
             Peer(request["options"])
@@ -132,7 +132,7 @@ class Jobs:
 
     def start_adapter(self, request: Message) -> Dict[str, Any]:
         """One end of a technology, as a job like an engine; what is wrong with it, its records say."""
-        self._refuse_where_capped()
+        self._check_uncapped()
         try:
             clamped = limits.clamp_limits(request["limits"], self._caps)
         except ValueError as error:
@@ -150,7 +150,7 @@ class Jobs:
         command = [*_own_command(), "--adapter", json.dumps(options)]
         return self._start(command, clamped, control=True, rule=ADAPTER_HELLO)
 
-    def _refuse_where_capped(self) -> None:
+    def _check_uncapped(self) -> None:
         if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
             text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
             raise RequestError("engine", text)
@@ -213,8 +213,8 @@ class Jobs:
         # The line is spliced in as it is: it has just been checked to be one JSON object.
         head = b'{"type":"engine","job":%d,"record":' % job.number
         for line in job.read_records():
-            found = _RECORD_TYPE.match(line)
-            kind = "" if found is None else found.group(1).decode("ascii")
+            match = _RECORD_TYPE.match(line)
+            kind = "" if match is None else match.group(1).decode("ascii")
             self._outbox.append_record(frame_body(head + line.strip() + b"}"), kind, ("job", job.number))
 
     def take_out(self, job: EngineProcess) -> bool:

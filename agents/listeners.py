@@ -28,8 +28,8 @@ _MAPPED = b"\0" * 10 + b"\xff\xff"
 
 def parse_ports(text: str) -> range:
     """``0`` (any), ``N`` or ``N-M``. ValueError for anything else."""
-    found = _PORTS.fullmatch(text)
-    first, last = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (1, 0)
+    match = _PORTS.fullmatch(text)
+    first, last = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
     if not first <= last <= 65535:
         raise ValueError(f"'{text[:20]}' is not a port or range of ports")
     return range(first, last + 1)
@@ -76,10 +76,10 @@ def list_descendants(root: int) -> List[int]:
                 with open(f"/proc/{name}/stat", "rb") as file:
                     parent = int(file.read().rpartition(b")")[2].split()[1])
                 children.setdefault(parent, []).append(int(name))
-    found = [root]
-    for pid in found:  # grows meanwhile
-        found += children.get(pid, [])
-    return found
+    result = [root]
+    for pid in result:  # grows meanwhile
+        result += children.get(pid, [])
+    return result
 
 
 def find_listeners(protocol: str, root: int, port: Optional[int] = None) -> Set[Tuple[str, int]]:
@@ -108,8 +108,8 @@ def await_listener(
     deadline_s = time.monotonic() + timeout_s
     last = False
     while True:
-        for found, number in sorted(find_listeners(protocol, root, port)):
-            if found == wanted:
+        for result, number in sorted(find_listeners(protocol, root, port)):
+            if result == wanted:
                 return number
         if last:
             return None
@@ -141,12 +141,12 @@ def list_peers(port: int) -> Set[Tuple[str, int]]:
 
 def _read_sockets(protocol: str, port: Optional[int]) -> Dict[int, Tuple[str, int]]:
     """Address and port of each socket that takes what comes, by inode."""
-    found: Dict[int, Tuple[str, int]] = {}
+    result: Dict[int, Tuple[str, int]] = {}
     names, state = _TABLES[protocol]
     for row in _read_rows(names):
         if row[3] == state and port in (None, int(row[1].partition(":")[2], 16)):
-            found[int(row[9])] = _parse_place(row[1])
-    return found
+            result[int(row[9])] = _parse_place(row[1])
+    return result
 
 
 def _read_rows(names: Iterable[str]) -> Iterator[List[str]]:

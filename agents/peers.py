@@ -168,8 +168,8 @@ def _listens(peer: Peer, port: int, process: subprocess.Popen) -> bool:  # type:
         time.sleep(seconds)
         return process.poll() is None
 
-    found = await_listener("tcp", peer.address, port, root=process.pid, timeout_s=LISTEN_S, wait=wait)
-    return found is not None
+    result = await_listener("tcp", peer.address, port, root=process.pid, timeout_s=LISTEN_S, wait=wait)
+    return result is not None
 
 
 def _read_last_output(process: subprocess.Popen) -> str:  # type: ignore[type-arg]

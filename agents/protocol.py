@@ -59,7 +59,7 @@ def parse_object(text: bytes) -> Message:
     if text.count(b"{") + text.count(b"[") > MAX_CONTAINERS:
         raise ValueError(f"more than {MAX_CONTAINERS} objects and lists")
     try:
-        value = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+        value = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except RecursionError as error:
         raise ValueError("JSON nested too deeply") from error
     if not isinstance(value, dict):
@@ -67,7 +67,7 @@ def parse_object(text: bytes) -> Message:
     return value
 
 
-def _refuse_constant(name: str) -> float:
+def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 

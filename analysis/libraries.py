@@ -15,9 +15,9 @@ class LazyModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # read by tools that inspect what a module holds
             raise AttributeError(name)
-        found = getattr(importlib.import_module(self.module), name)
-        setattr(self, name, found)
-        return found
+        result = getattr(importlib.import_module(self.module), name)
+        setattr(self, name, result)
+        return result
 
 
 fft = LazyModule("scipy.fft")

@@ -267,24 +267,24 @@ def measure_apart(folder: Path) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, __file__, "--measure", str(folder)], check=True, capture_output=True, text=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
-def report(shape: Shape, found: dict[str, Any], *, details: bool) -> None:
+def report(shape: Shape, result: dict[str, Any], *, details: bool) -> None:
     """One line for a file, and one for each analysis if requested."""
-    total, peak = found["total_s"], found["peak_bytes"]
+    total, peak = result["total_s"], result["peak_bytes"]
     per_trial = 1e3 * total / shape.trials
     verdict = ""
     if shape.trials <= MEMORY_TRIALS:
         quick = total < TARGET_S or shape.trials > TARGET_TRIALS
         verdict = "within" if quick and peak < TARGET_BYTES else "BEYOND"
     echo(
-        f"{shape.trials:8d} {shape.paths:6d} {shape.cycles:7d} {total:8.2f} {found['cpu_s']:8.2f} "
+        f"{shape.trials:8d} {shape.paths:6d} {shape.cycles:7d} {total:8.2f} {result['cpu_s']:8.2f} "
         f"{per_trial:10.3f} {peak / 1e6:8.0f}  {verdict}"
     )
     if details:
-        for name, seconds in sorted(found["analyses_s"].items(), key=lambda item: -item[1]):
+        for name, seconds in sorted(result["analyses_s"].items(), key=lambda item: -item[1]):
             echo(f"{'':10}{name:22}{seconds:8.2f} s")
 
 
@@ -316,9 +316,9 @@ def main(arguments: Sequence[str]) -> int:
         shape = Shape(paths=int(paths), cycles=int(cycles))
         with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as folder:
             build_file(Path(folder), shape, seed=7)
-            found = measure_apart(Path(folder))
-        report(shape, found, details=options.details)
-        stored.append({"paths": shape.paths, "cycles": shape.cycles, "trials": shape.trials, **found})
+            apart = measure_apart(Path(folder))
+        report(shape, apart, details=options.details)
+        stored.append({"paths": shape.paths, "cycles": shape.cycles, "trials": shape.trials, **apart})
     echo(
         f"target: {TARGET_TRIALS} trials in less than {TARGET_S:.0f} s; {MEMORY_TRIALS} in less than "
         f"{TARGET_BYTES / 1e6:.0f} MB"

@@ -53,14 +53,14 @@ def read_answer(folder: Path) -> Recommendation:
     return answer.result
 
 
-def name_answer(found: Recommendation) -> str:
-    return "nothing" if found.recommended is None else shorten_levels(*found.recommended.levels)
+def name_answer(result: Recommendation) -> str:
+    return "nothing" if result.recommended is None else shorten_levels(*result.recommended.levels)
 
 
-def classify_answer(found: Recommendation, idle: str) -> str:
+def classify_answer(result: Recommendation, idle: str) -> str:
     """``same``, ``another``, or that nothing was decided, with what was named."""
-    name = name_answer(found)
-    if found.confidence in DECIDED:
+    name = name_answer(result)
+    if result.confidence in DECIDED:
         return "same" if name == idle else "another"
     return f"undecided ({'same' if name == idle else name} named)"
 
@@ -73,15 +73,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--loops", type=int, default=2, help="busy loops beside each run")
     parser.add_argument("--idle", type=Path, help="results of an idle quickstart")
     given = parser.parse_args(arguments)
-    found = read_answer(given.idle) if given.idle else run_quickstart(given.out / "idle")
-    idle, counts = name_answer(found), Counter[str]()
-    echo(f"idle: {idle}, confidence {found.confidence}")
+    answer = read_answer(given.idle) if given.idle else run_quickstart(given.out / "idle")
+    idle, counts = name_answer(answer), Counter[str]()
+    echo(f"idle: {idle}, confidence {answer.confidence}")
     with keep_busy(given.loops):
         for number in range(1, given.runs + 1):
-            found = run_quickstart(given.out / f"busy-{number}")
-            kind = classify_answer(found, idle)
+            answer = run_quickstart(given.out / f"busy-{number}")
+            kind = classify_answer(answer, idle)
             counts[kind] += 1
-            echo(f"run {number}: {name_answer(found)}, confidence {found.confidence}: {kind}")
+            echo(f"run {number}: {name_answer(answer)}, confidence {answer.confidence}: {kind}")
     echo("; ".join(f"{count} of {given.runs} {kind}" for kind, count in counts.most_common()))
     return int(counts["another"] > 0)
 

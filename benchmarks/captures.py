@@ -62,10 +62,10 @@ def _plan_piece(
     # The lowest segment that is missing when each ACK is sent holds it back.
     missing = segments[lost]
     arrival = again_ns + RTT_NS
-    place = np.searchsorted(arrival, ack_ns, side="right")
-    held = place < len(missing)
+    index = np.searchsorted(arrival, ack_ns, side="right")
+    held = index < len(missing)
     lowest = (
-        np.where(held, missing[np.minimum(place, len(missing) - 1)], answered + 1)
+        np.where(held, missing[np.minimum(index, len(missing) - 1)], answered + 1)
         if len(missing)
         else answered + 1
     )
@@ -170,9 +170,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = given.keep or Path(folder) / "headers.pcapng"
         packets = _write_apart(path, given.bytes, given.loss)
-        found = {"file_bytes": path.stat().st_size, "packets": packets, **measure(path)}
-    met = found["elapsed_s"] <= TARGET_S and found["peak_memory_bytes"] <= TARGET_BYTES
-    sys.stdout.write(json.dumps({**found, "targets_met": met}) + "\n")
+        result = {"file_bytes": path.stat().st_size, "packets": packets, **measure(path)}
+    met = result["elapsed_s"] <= TARGET_S and result["peak_memory_bytes"] <= TARGET_BYTES
+    sys.stdout.write(json.dumps({**result, "targets_met": met}) + "\n")
     return 0 if met else 1
 
 

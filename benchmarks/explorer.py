@@ -242,11 +242,11 @@ def count_points(answer: Response) -> list[float]:
     """Values of a course's answer for each pixel; nothing of another answer."""
     if "/api/course/" not in answer.url:
         return []
-    found, pixels = answer.json(), int(parse_qs(urlsplit(answer.url).query)["pixels"][0])
-    drawn = sum(len(line["values"]) for line in found["lines"]) + sum(
-        len(one["values"]) for one in found["bands"]
+    result, pixels = answer.json(), int(parse_qs(urlsplit(answer.url).query)["pixels"][0])
+    drawn = sum(len(line["values"]) for line in result["lines"]) + sum(
+        len(item["values"]) for item in result["bands"]
     )
-    return [drawn / pixels / max(1, len(found["lines"]))]
+    return [drawn / pixels / max(1, len(result["lines"]))]
 
 
 def pan(page: Page) -> list[float]:
@@ -261,7 +261,7 @@ def pan(page: Page) -> list[float]:
     page.mouse.move(middle + 300, height, steps=120)
     page.mouse.move(middle, height, steps=60)
     page.mouse.up()
-    return [float(one) for one in page.evaluate(TAKE_FRAMES)]
+    return [float(item) for item in page.evaluate(TAKE_FRAMES)]
 
 
 def measure_export(bench: Bench, folder: Path) -> None:

@@ -263,8 +263,8 @@ def report_losses(probes: int) -> dict[str, Any]:
             lost_of_seed, first = count_losses(seed, loss_ratio, probes // len(LOSS_SEEDS))
             lost += lost_of_seed
         _, second = count_losses(LOSS_SEEDS[-1], loss_ratio, probes // len(LOSS_SEEDS))
-        found = probe_loss(probes, probes - lost)
-        interval = found.interval_ratio
+        result = probe_loss(probes, probes - lost)
+        interval = result.interval_ratio
         within = "within" if interval.contains(expected) else "OUTSIDE"
         alike = "the same losses" if first == second else "OTHER LOSSES"
         echo(

@@ -98,8 +98,12 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
         if mark["cycle"] < 0:
             continue
         first_ns, last_ns = mark["begin_ns"] + _SETTLE_NS - start_ns, mark["end_ns"] - start_ns
-        inside = [one for one in intervals if one["start_ns"] >= first_ns and one["end_ns"] <= last_ns]
-        span_ns = sum(one["end_ns"] - one["start_ns"] for one in inside)
+        inside = [
+            interval
+            for interval in intervals
+            if interval["start_ns"] >= first_ns and interval["end_ns"] <= last_ns
+        ]
+        span_ns = sum(item["end_ns"] - item["start_ns"] for item in inside)
         if span_ns == 0:
             raise DisturbedError("the cores were so busy that the trial ended before its peers did")
         length_s = (mark["end_ns"] - mark["begin_ns"]) / 1e9
@@ -107,7 +111,7 @@ def read_segments(marks: list[dict[str, Any]], records: list[dict[str, Any]]) ->
             Segment(
                 cycle=mark["cycle"],
                 segment=mark["segment"],
-                rate_bits_per_s=sum(sum(one["bytes"]) for one in inside) * 8e9 / span_ns,
+                rate_bits_per_s=sum(sum(item["bytes"]) for item in inside) * 8e9 / span_ns,
                 cpu_ratio=mark["cpu_s"] / length_s,
                 begun_per_s=mark["begun"] / length_s,
             )
@@ -209,24 +213,24 @@ def compare(visits: Sequence[Visit], against: str) -> Comparison:
     """Rates with peers over those of the other segment, cycle by cycle."""
     ratios = []
     for visit in visits:
-        rates = {(one.cycle, one.segment): one.rate_bits_per_s for one in visit.segments}
-        cycles = sorted({one.cycle for one in visit.segments})
+        rates = {(segment.cycle, segment.segment): segment.rate_bits_per_s for segment in visit.segments}
+        cycles = sorted({segment.cycle for segment in visit.segments})
         ratios += [rates[cycle, "peers"] / rates[cycle, against] for cycle in cycles]
     return Comparison(ratio=median(ratios), least=min(ratios), most=max(ratios))
 
 
 def report(name: str, visits: Sequence[Visit], discarded: int) -> dict[str, Any]:
     """Print one kind's line; returns it for the JSON file."""
-    every = [one for visit in visits for one in visit.segments]
-    by_name = {kind: [one for one in every if one.segment == kind] for kind in _SEGMENTS}
-    rates = {kind: median(one.rate_bits_per_s for one in ones) for kind, ones in by_name.items()}
+    every = [segment for visit in visits for segment in visit.segments]
+    by_name = {kind: [item for item in every if item.segment == kind] for kind in _SEGMENTS}
+    rates = {kind: median(item.rate_bits_per_s for item in ones) for kind, ones in by_name.items()}
     cycles = len(by_name["peers"])
     dummy, alone = compare(visits, "dummy"), compare(visits, "alone")
     verdict = "undecided" if cycles < DECIDING_RUNS else "met" if dummy.ratio >= TARGET_RATIO else "MISSED"
-    cpu_ratio = median(one.cpu_ratio for one in by_name["peers"])
-    begun_per_s = median(one.begun_per_s for one in by_name["peers"])
+    cpu_ratio = median(item.cpu_ratio for item in by_name["peers"])
+    begun_per_s = median(item.begun_per_s for item in by_name["peers"])
     rejected, begun = sum(visit.rejected for visit in visits), sum(visit.begun for visit in visits)
-    spans = [f"[{one.least:.3f}, {one.most:.3f}]" for one in (dummy, alone)]
+    spans = [f"[{item.least:.3f}, {item.most:.3f}]" for item in (dummy, alone)]
     echo(
         f"{name:<22}{rates['alone'] / 1e9:>8.2f}{rates['dummy'] / 1e9:>8.2f}{rates['peers'] / 1e9:>8.2f}"
         f"{dummy.ratio:>12.3f}{spans[0]:>16}{f'>= {TARGET_RATIO:.2f}':>9}  {verdict:<10}"
@@ -241,7 +245,7 @@ def report(name: str, visits: Sequence[Visit], discarded: int) -> dict[str, Any]
         "target_ratio": TARGET_RATIO,
         "verdict": verdict,
         "peers_cpu_ratio": cpu_ratio,
-        "dummy_cpu_ratio": median(one.cpu_ratio for one in by_name["dummy"]),
+        "dummy_cpu_ratio": median(item.cpu_ratio for item in by_name["dummy"]),
         "begun_per_s": begun_per_s,
         "cycles": cycles,
         "discarded": discarded,

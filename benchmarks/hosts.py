@@ -71,14 +71,14 @@ def measure_many(lab: SshLab, count: int) -> dict[str, Any]:
     campaign = build_campaign(describe(tables, pairs), label="benchmark")
     files = SshFiles(user_folder=lab.write_user_folder(), system_folder=lab.folder / "none")
     access = RemoteAccess(files=files, options=SshOptions(dial=lab.dial))
-    found = {}
+    result = {}
     for index in range(count):
         shutil.rmtree(lab.home(f"h{index}") / ".cache", ignore_errors=True)
     for name in ("many_cold_s", "many_warm_s"):
         began = time.monotonic()
         with Environment(campaign, lambda _event: None, access=access):
-            found[name] = time.monotonic() - began
-    return found
+            result[name] = time.monotonic() - began
+    return result
 
 
 def measure_gap(lab: SshLab) -> dict[str, Any]:
@@ -126,14 +126,14 @@ def main() -> int:
         Path(folder).chmod(0o755)
         accounts = [f"h{index}" for index in range(options.hosts)]
         with SshLab(Path(folder), ["a"], accounts) as lab:
-            found = {
+            result = {
                 **measure_sessions(lab, options.repeats),
                 "hosts": options.hosts,
                 **measure_many(lab, options.hosts),
                 **measure_gap(lab),
                 "load_at_end": os.getloadavg()[0],
             }
-    print(json.dumps({name: round(value, 3) for name, value in found.items()}))  # noqa: T201
+    print(json.dumps({name: round(value, 3) for name, value in result.items()}))  # noqa: T201
     bounds = {
         "cold_s": COLD_S,
         "warm_s": WARM_S,
@@ -141,7 +141,7 @@ def main() -> int:
         "many_warm_s": MANY_S,
         "gap_s": GAP_MAX_S,
     }
-    return int(any(found[name] > bound for name, bound in bounds.items()))
+    return int(any(result[name] > bound for name, bound in bounds.items()))
 
 
 if __name__ == "__main__":

@@ -62,14 +62,14 @@ def _thread_cpu_s(path: Path) -> float:
 
 def find_ksoftirqd() -> tuple[Path, ...]:
     """The stat files of the kernel's softirq threads; empty where this user's /proc hides them."""
-    found = []
+    result = []
     for comm in Path("/proc").glob("[0-9]*/comm"):
         try:
             if comm.read_text(encoding="utf-8", errors="replace").startswith("ksoftirqd/"):
-                found.append(comm.with_name("stat"))
+                result.append(comm.with_name("stat"))
         except OSError:  # ended while we looked
             continue
-    return tuple(found)
+    return tuple(result)
 
 
 def counts_softirq_apart() -> bool:

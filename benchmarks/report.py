@@ -82,19 +82,19 @@ def measure_apart(folder: Path, form: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found | {"command_s": time.perf_counter() - begin}
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result | {"command_s": time.perf_counter() - begin}
 
 
-def classify(trials: int, found: dict[str, Any]) -> str:
+def classify(trials: int, result: dict[str, Any]) -> str:
     """Within or beyond the smallest target for this number of trials."""
-    target = next((one for one in TARGETS if trials <= one.trials), None)
+    target = next((item for item in TARGETS if trials <= item.trials), None)
     if target is None:
         return ""
     kept = (
-        found["command_s"] < target.seconds
-        and found["peak_bytes"] < target.peak_bytes
-        and found["page_bytes"] < target.page_bytes
+        result["command_s"] < target.seconds
+        and result["peak_bytes"] < target.peak_bytes
+        and result["page_bytes"] < target.page_bytes
     )
     return "within" if kept else "BEYOND"
 
@@ -116,14 +116,14 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def report_file(name: str, trials: int, found: dict[str, Any], *, details: bool) -> None:
+def report_file(name: str, trials: int, result: dict[str, Any], *, details: bool) -> None:
     """One line for a file, and one for each step if requested."""
     echo(
-        f"{name:>12} {trials:8d} {found['figures']:8d} {found['command_s']:8.2f} {found['cpu_s']:8.2f} "
-        f"{found['peak_bytes'] / 1e6:8.0f} {found['page_bytes'] / 1e6:8.2f}  {classify(trials, found)}"
+        f"{name:>12} {trials:8d} {result['figures']:8d} {result['command_s']:8.2f} {result['cpu_s']:8.2f} "
+        f"{result['peak_bytes'] / 1e6:8.0f} {result['page_bytes'] / 1e6:8.2f}  {classify(trials, result)}"
     )
     if details:
-        for step, seconds in found["steps_s"].items():
+        for step, seconds in result["steps_s"].items():
             echo(f"{'':13}{step:22}{seconds:8.2f} s")
 
 
@@ -138,17 +138,17 @@ def main(arguments: Sequence[str]) -> int:
     if options.results:
         with StudiedResults.open(options.results) as results:
             trials = len(results.trials())
-        found = measure_apart(options.results, options.form)
-        report_file(options.results.name, trials, found, details=options.details)
-        stored.append({"file": options.results.name, "trials": trials, **found})
+        apart = measure_apart(options.results, options.form)
+        report_file(options.results.name, trials, apart, details=options.details)
+        stored.append({"file": options.results.name, "trials": trials, **apart})
     for text in options.shape or (() if options.results else SHAPES):
         paths, _, cycles = text.partition("x")
         shape = Shape(paths=int(paths), cycles=int(cycles))
         with tempfile.TemporaryDirectory(prefix="pathlab-benchmark-") as folder:
             build_file(Path(folder), shape, seed=7)
-            found = measure_apart(Path(folder), options.form)
-        report_file(text, shape.trials, found, details=options.details)
-        stored.append({"file": text, "trials": shape.trials, **found})
+            apart = measure_apart(Path(folder), options.form)
+        report_file(text, shape.trials, apart, details=options.details)
+        stored.append({"file": text, "trials": shape.trials, **apart})
     for target in TARGETS:
         echo(
             f"target: {target.trials} trials in less than {target.seconds:.0f} s, "

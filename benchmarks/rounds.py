@@ -82,15 +82,15 @@ def _repeat_until_quiet(
 def compare(ours: Series, against: Series, quantity: str) -> Ratio | None:
     """The ratio of an attribute of Transfer; None when no repetition has both."""
     pairs = [
-        (float(getattr(one, quantity)), float(getattr(other, quantity)))
-        for one, other in zip(ours.transfers, against.transfers, strict=False)
-        if one is not None and other is not None
+        (float(getattr(transfer, quantity)), float(getattr(other, quantity)))
+        for transfer, other in zip(ours.transfers, against.transfers, strict=False)
+        if transfer is not None and other is not None
     ]
     if not pairs:
         return None
-    ratios = [one / other for one, other in pairs]
+    ratios = [item / other for item, other in pairs]
     return Ratio(
-        ours=median(one for one, _ in pairs),
+        ours=median(item for item, _ in pairs),
         against=median(other for _, other in pairs),
         ratio=median(ratios),
         least=min(ratios),

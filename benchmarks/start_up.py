@@ -78,7 +78,7 @@ def time_call(call: Call) -> float:
     return time.perf_counter() - start
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -96,11 +96,11 @@ def main() -> None:
     for number in range(max(1, arguments.repetitions)):
         for call in calls if number % 2 == 0 else reversed(calls):
             times[call.name].append(time_call(call))
-    _tell(f"{'command line':44}{'median s':>9}{'slowest':>9}  target {TARGET_S:g} s")
+    _print(f"{'command line':44}{'median s':>9}{'slowest':>9}  target {TARGET_S:g} s")
     for call in calls:
         median_s, slowest_s = statistics.median(times[call.name]), max(times[call.name])
         met = "" if not call.own else "met" if median_s < TARGET_S else "MISSED"
-        _tell(f"{call.name:44}{median_s:>9.3f}{slowest_s:>9.3f}  {met}".rstrip())
+        _print(f"{call.name:44}{median_s:>9.3f}{slowest_s:>9.3f}  {met}".rstrip())
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(times, indent=1), encoding="utf-8")
 

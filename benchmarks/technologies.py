@@ -119,10 +119,10 @@ def ask_by_adapter(place: Place, name: str) -> RoundTrips:
 
 def read_number(program: str, pattern: str, text: str) -> float:
     """The pattern's group as a number. Raises TransferError where the program did not print it."""
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise TransferError(f"{program} did not print {pattern}")
-    return float(found[1])
+    return float(match[1])
 
 
 def parse_redis_benchmark(text: str) -> RoundTrips:
@@ -334,7 +334,7 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="pathlab-bench-") as folder:
         askers, lacking = find_askers(options, Path(folder))
         stored = start_store(options, tools, missing + lacking)
-        stored["technologies"] = {name: one.title for name, one in list_technologies().items()}
+        stored["technologies"] = {name: technology.title for name, technology in list_technologies().items()}
         run = Run(tools={**tools, **askers}, folder=Path(folder), quiet_s=comparison.quiet_s, stored=stored)
         echo(HEADING)
         with keep_json(stored, options.json):

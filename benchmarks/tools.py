@@ -193,10 +193,10 @@ def parse_sockperf(_receiver: str, sender: str, candidate: Candidate) -> Carried
     """The client's text. Raises TransferError where a figure is missing."""
 
     def read(pattern: str) -> float:
-        found = re.search(pattern, sender)
-        if found is None:
+        match = re.search(pattern, sender)
+        if match is None:
             raise TransferError(f"sockperf did not print {pattern}")
-        return float(found[1])
+        return float(match[1])
 
     seconds = read(r"Valid Duration\][^=]*RunTime=([\d.]+)")
     messages = read(r"Valid Duration\].*ReceivedMessages=(\d+)")

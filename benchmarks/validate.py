@@ -39,14 +39,14 @@ def main(cycles: int) -> int:
             engines = {row.row: str(row.settings["engine"]) for row in results.plan()}
     ratios = compare_engines(records, [engines[record.plan_row] for record in records], pair=ENGINES)
     within = True
-    for found in ratios:
-        low, high = found.interval.low, found.interval.high
+    for ratio in ratios:
+        low, high = ratio.interval.low, ratio.interval.high
         bounds = "undecided" if low is None or high is None else f"{low:.4f} to {high:.4f}"
-        inside = found.ratio is not None and LIMITS[0] <= found.ratio <= LIMITS[1]
+        inside = ratio.ratio is not None and LIMITS[0] <= ratio.ratio <= LIMITS[1]
         within &= inside
         word = "within" if inside else "OUTSIDE"
         click.echo(
-            f"{found.streams:>3} streams, {found.pairs} pairs: ratio {found.ratio or float('nan'):.4f}, "
+            f"{ratio.streams:>3} streams, {ratio.pairs} pairs: ratio {ratio.ratio or float('nan'):.4f}, "
             f"95 % {bounds}: {word} {LIMITS[0]} to {LIMITS[1]}"
         )
     return 0 if within and ratios else 1

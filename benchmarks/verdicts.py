@@ -161,17 +161,17 @@ class View:
     @property
     def campaign(self) -> CampaignRecord:
         """The campaign; blind: its lab left out, as over real hosts."""
-        found = self._source.campaign
-        return replace(found, environment={}) if self._blind else found
+        result = self._source.campaign
+        return replace(result, environment={}) if self._blind else result
 
     def plan(self) -> list[PlanRecord]:
         """The plan; blind: without the rate that the sender was set to."""
-        found = self._source.plan()
+        result = self._source.plan()
         if not self._blind:
-            return found
+            return result
         return [
             replace(row, settings={key: item for key, item in row.settings.items() if key != PACING})
-            for row in found
+            for row in result
         ]
 
     def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
@@ -246,25 +246,25 @@ def list_verdicts(study: Study) -> list[dict[str, Any]]:
     return [
         {
             "limit": str(trial.verdict.flow.limit or UNDECIDED),
-            "evidence": {one.name: one.value for one in trial.verdict.streams[0].evidence},
+            "evidence": {item.name: item.value for item in trial.verdict.streams[0].evidence},
         }
         for answer in study.limits(None)
         for trial in answer.result.trials
     ]
 
 
-def report_table(found: Sequence[dict[str, Any]], causes: Sequence[Cause], key: str) -> int:
+def report_table(result: Sequence[dict[str, Any]], causes: Sequence[Cause], key: str) -> int:
     """The confusion table, and how many were right."""
-    words = sorted({word for one in found for word in one[key]})
+    words = sorted({word for item in result for word in item[key]})
     echo(f"{'cause':22}" + "".join(f"{word:>21}" for word in words) + f"{'right':>8}   should be")
     total = 0
-    for cause, one in zip(causes, found, strict=True):
-        counts = Counter(one[key])
+    for cause, item in zip(causes, result, strict=True):
+        counts = Counter(item[key])
         right = sum(counts[str(limit)] for limit in cause.expected)
         total += right
         cells = "".join(f"{counts[word] or '':>21}" for word in words)
-        left = f"   {one['left_out']} left out" if one["left_out"] else ""
-        left += f"   lab-limited {one['lab_limited']}" if one["lab_limited"] else ""
+        left = f"   {item['left_out']} left out" if item["left_out"] else ""
+        left += f"   lab-limited {item['lab_limited']}" if item["lab_limited"] else ""
         echo(f"{cause.name:22}{cells}{right:>8}   {' or '.join(cause.expected)}{left}")
     return total
 
@@ -287,20 +287,20 @@ def main(arguments: Sequence[str]) -> int:
     """Run the causes and print the table."""
     options = parse_arguments(arguments)
     causes = [cause for cause in CAUSES if not options.only or cause.name in options.only]
-    found = []
+    result = []
     for cause in causes:
-        found.append(run_cause(cause, options))
-        echo(f"{cause.name}: {', '.join(found[-1]['verdicts'])}")
-        for reason in sorted(set(found[-1]["failures"])):
+        result.append(run_cause(cause, options))
+        echo(f"{cause.name}: {', '.join(result[-1]['verdicts'])}")
+        for reason in sorted(set(result[-1]["failures"])):
             echo(f"  failed: {reason}")
     runs = options.runs * len(causes)
     for key, title in (("verdicts", "what was set is known"), ("verdicts_blind", "from measurements alone")):
         echo(f"\n{title}:")
-        right = report_table(found, causes, key)
+        right = report_table(result, causes, key)
         verdict = "reached" if right >= RIGHT_RATIO * runs else "MISSED"
         echo(f"{right} of {runs} right; target {100 * RIGHT_RATIO:.0f} %: {verdict}")
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
     return 0
 
 

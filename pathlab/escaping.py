@@ -50,9 +50,9 @@ def escape_cell(text: str) -> str:
     return f"'{safe}" if risky else safe
 
 
-def _format_character(found: re.Match[str]) -> str:
-    units = found[0].encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
+def _format_character(result: re.Match[str]) -> str:
+    units = result[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[index : index + 2].hex()}" for index in range(0, len(units), 2))
 
 
 def end_unread(stream: IO[str]) -> NoReturn:

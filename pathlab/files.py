@@ -61,7 +61,7 @@ def open_folder(path: Path) -> int:
     """A descriptor of a folder for what is opened, linked and removed in it. OSError, also for a link."""
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode):
-        raise _refuse(status, "a folder")
+        raise _describe_wrong_kind(status, "a folder")
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
@@ -121,9 +121,9 @@ def has_no_locks(error: OSError) -> bool:
 
 def _check_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise _refuse(status, "a file")
+        raise _describe_wrong_kind(status, "a file")
 
 
-def _refuse(status: os.stat_result, wanted: str) -> OSError:
+def _describe_wrong_kind(status: os.stat_result, wanted: str) -> OSError:
     kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a file")
     return OSError(errno.EINVAL, f"it is {kind}, not {wanted}")

@@ -30,19 +30,19 @@ class Destination:
 
 def parse_destination(text: str) -> Destination:
     """Read ``[user@]host[:port]``; an IPv6 address with a port is in brackets. Raises UsageError."""
-    found = _DESTINATION.fullmatch(text)
+    match = _DESTINATION.fullmatch(text)
     fault, port = None, None
-    if found is None:
+    if match is None:
         address = ""
     else:
-        address = found["host"].strip("[]")
-        port = int(found["port"]) if found["port"] else None
+        address = match["host"].strip("[]")
+        port = int(match["port"]) if match["port"] else None
         fault = find_name_fault(address)
         if port is not None and not 1 <= port <= PORT_MAX:
             fault = f"port {port} is out of range; expected 1 to {PORT_MAX}"
-    if found is None or fault is not None:
+    if match is None or fault is not None:
         raise UsageError(f"'{text}' is not a host{f': {fault}' if fault else ''}", hint=DESTINATION_HINT)
-    return Destination(address=address, user=found["user"], port=port)
+    return Destination(address=address, user=match["user"], port=port)
 
 
 def find_name_fault(name: str) -> str | None:

@@ -83,7 +83,9 @@ class PrintedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
         rows = [[escape_line(cell) for cell in row] for row in self.rows]
-        shown = [number for number, _ in enumerate(self.columns) if any(_says(row[number]) for row in rows)]
+        shown = [
+            number for number, _ in enumerate(self.columns) if any(_has_value(row[number]) for row in rows)
+        ]
         constant = [
             number for number in shown if self.columns[number].constant and _is_constant(rows, number)
         ]
@@ -95,36 +97,36 @@ class PrintedTable:
             yield from _print_lines(wrap_words(stated, width), "dim")
         shown = [number for number in shown if number not in constant]
         styles = self.styles or [""] * len(rows)
-        found = _arrange(self.columns, rows, shown, width)
-        if found is None:
+        result = _arrange(self.columns, rows, shown, width)
+        if result is None:
             yield from _stack(self.columns, rows, shown, styles, width)
             return
         headings = [column.heading for column in self.columns]
-        yield from _print_lines(self.align(headings, found, fold=found.folded), "bold")
+        yield from _print_lines(self.align(headings, result, fold=result.folded), "bold")
         for row, style in zip(rows, styles, strict=True):
-            yield from _print_lines(self.align(row, found), style)
-        if found.left_out and self.explains:
-            yield from _print_lines(wrap_words(self.explain(found, width), width), "dim")
+            yield from _print_lines(self.align(row, result), style)
+        if result.left_out and self.explains:
+            yield from _print_lines(wrap_words(self.explain(result, width), width), "dim")
 
-    def align(self, cells: Sequence[str], found: _Arrangement, *, fold: bool = False) -> Iterator[str]:
+    def align(self, cells: Sequence[str], result: _Arrangement, *, fold: bool = False) -> Iterator[str]:
         """The lines of one row."""
         parts: list[list[str]] = []
-        for number, width in found.widths.items():
+        for number, width in result.widths.items():
             column, text = self.columns[number], cells[number]
             lines = wrap_words(text, width) if fold or column.wraps else [text]
             left = column.left or column.wraps
             parts.append([_pad(line, width, left=left) for line in lines or [""]])
         depth = max(map(len, parts), default=0)
-        blank = [[" " * width] for width in found.widths.values()]
+        blank = [[" " * width] for width in result.widths.values()]
         for lines, empty in zip(parts, blank, strict=True):
             rest = empty * (depth - len(lines))
             lines[:] = [*rest, *lines] if fold else [*lines, *rest]
         for line in zip(*parts, strict=True):
             yield GAP.join(line).rstrip()
 
-    def explain(self, found: _Arrangement, width: int) -> str:
+    def explain(self, result: _Arrangement, width: int) -> str:
         """Which columns are left out, and what shows them."""
-        names = ", ".join(self.columns[number].heading for number in sorted(found.left_out))
+        names = ", ".join(self.columns[number].heading for number in sorted(result.left_out))
         ways = ", ".join(["wider terminal", "pipe", *([self.elsewhere] if self.elsewhere else [])])
         return f"Not shown in {width} columns: {names} ({ways})."
 
@@ -151,7 +153,7 @@ class PrintedRows:
         self._table = PrintedTable(columns=columns, rows=(), elsewhere=elsewhere)
         self._console = console
         rows = [[escape_line(cell) for cell in row] for row in templates]
-        shown = [number for number, _ in enumerate(columns) if any(_says(row[number]) for row in rows)]
+        shown = [number for number, _ in enumerate(columns) if any(_has_value(row[number]) for row in rows)]
         self._found = _arrange(columns, rows, shown, console.width)
         self._shown = shown
         if self._found is not None:
@@ -209,7 +211,7 @@ def _print_lines(lines: Sequence[str] | Iterator[str], style: str) -> RenderResu
         yield Text(line, style=style, no_wrap=True, overflow="ignore", end="\n")
 
 
-def _says(text: str) -> bool:
+def _has_value(text: str) -> bool:
     return text not in ("", NOT_MEASURED)
 
 
@@ -292,8 +294,8 @@ def _stack(
 ) -> RenderResult:
     """Each row as lines of heading and value, where the columns that are always shown do not fit."""
     indent = max(cell_len(columns[number].heading) for number in shown) + len(GAP)
-    for place, (row, style) in enumerate(zip(rows, styles, strict=True)):
-        yield from _print_lines([""] if place else [], "")
+    for index, (row, style) in enumerate(zip(rows, styles, strict=True)):
+        yield from _print_lines([""] if index else [], "")
         for number in shown:
             heading = columns[number].heading
             lines = wrap_words(row[number], max(1, width - indent)) or [""]

@@ -61,7 +61,7 @@ class StoredUnit:
 
     def find_axis_unit(self, unit: str) -> DisplayUnit:
         """The unit of an axis by its text. Raises KeyError for one that there is not."""
-        return {one.unit: one for one in self.axis_units}[unit]
+        return {axis_unit.unit: axis_unit for axis_unit in self.axis_units}[unit]
 
     def choose_axis_unit(self, most: float) -> DisplayUnit:
         """The largest unit of which ``most`` is enough, else the smallest; times of 0 are in milliseconds."""

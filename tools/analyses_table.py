@@ -36,7 +36,7 @@ def _list_rows() -> Iterator[str]:
     yield "|---|---|---|---|"
     for entry in ANALYSES.values():
         asked = list(inspect.signature(getattr(Analyses, entry.method)).parameters.values())[1:]
-        call = f"{entry.method}({', '.join(f'{one.name}={one.default}' for one in asked)})"
+        call = f"{entry.method}({', '.join(f'{item.name}={item.default}' for item in asked)})"
         answered = re.sub(r"``(.*?)``", r"`\1`", entry.description)
         yield f"| `{call}` | {answered} | {entry.per} | {'yes' if entry.draws else 'no'} |"
 

@@ -60,9 +60,9 @@ def bring_library(library: BrowserLibrary, version: str | None) -> None:
     record.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
-def check_digests(library: BrowserLibrary, found: Mapping[str, str], recorded: Mapping[str, str]) -> None:
+def check_digests(library: BrowserLibrary, result: Mapping[str, str], recorded: Mapping[str, str]) -> None:
     """SystemExit where a version that was published has other files now."""
-    changed = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
+    changed = sorted(name for name in {*result, *recorded} if result.get(name) != recorded.get(name))
     if changed:
         raise SystemExit(
             f"{library.package}: the recorded version has other files than recorded: {', '.join(changed)}.\n"

@@ -103,18 +103,18 @@ def resolve_wheels(requirements: Sequence[str], target: str) -> dict[str, str]:
 
 def list_closure(names: Sequence[str]) -> set[str]:
     """These installed packages and all that they require."""
-    found: set[str] = set()
+    result: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop().lower().replace("_", "-")
-        if name in found:
+        if name in result:
             continue
-        found.add(name)
+        result.add(name)
         for line in importlib.metadata.requires(name) or ():
             required = Requirement(line)
             if required.marker is None or required.marker.evaluate({"extra": ""}):
                 waiting.append(required.name)
-    return found
+    return result
 
 
 def measure_size(name: str) -> int:

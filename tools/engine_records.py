@@ -68,29 +68,29 @@ def parse_field(text: str) -> tuple[FieldType, bool]:
     if "".join(tokens) != rest:
         raise ValueError(f"'{text}' is not a field's type")
     tokens.reverse()
-    found = _parse_type(tokens)
+    result = _parse_type(tokens)
     if tokens:
         raise ValueError(f"'{text}' has a stray '{tokens[-1]}'")
-    return found, rest != text
+    return result, rest != text
 
 
 def _parse_type(tokens: list[str]) -> FieldType:
     """Take a type from the end of the reversed tokens."""
     token = tokens.pop()
     if token == "{":
-        found = FieldType(of=_parse_type(tokens))
+        field_type = FieldType(of=_parse_type(tokens))
         if not tokens or tokens.pop() != "}":
             raise ValueError("'{' without '}'")
     else:
-        found = FieldType(token)
+        field_type = FieldType(token)
     while tokens and tokens[-1] != "}":
         token = tokens.pop()
         if token == "?":
-            found = replace(found, null=True)
+            field_type = replace(field_type, null=True)
         else:
             length = token.strip("[]")
-            found = FieldType(of=found, most=0 if length == PER_STREAM else int(length))
-    return found
+            field_type = FieldType(of=field_type, most=0 if length == PER_STREAM else int(length))
+    return field_type
 
 
 Objects = Mapping[str, Mapping[str, str]]
@@ -133,15 +133,15 @@ def _format_rows(encoded: Sequence[str], objects: Objects) -> Iterator[str]:
         record = f"{program}_{kind}" if kind else re.sub("(?!^)([A-Z])", r"_\1", name).lower()
         yield f'RECORD({record}, "{kind}")' if kind else f"RECORD({record}, NULL)"
         for key, text in objects[name].items():
-            found, _ = parse_field(text)
-            number = KINDS[found.name]
-            yield f"FIELD({record}, {'NULLABLE' if found.null and number == 'NUMBER' else number}, {key})"
+            result, _ = parse_field(text)
+            number = KINDS[result.name]
+            yield f"FIELD({record}, {'NULLABLE' if result.null and number == 'NUMBER' else number}, {key})"
         yield f"RECORD_END({record})"
 
 
 def _name_class(name: str) -> str:
     """``ping.round_trips`` as ``PingRoundTrips``."""
-    return re.sub(r"(?:^|[._])(\w)", lambda found: found[1].upper(), name)
+    return re.sub(r"(?:^|[._])(\w)", lambda result: result[1].upper(), name)
 
 
 def _format_types(programs: Mapping[str, str], objects: Objects) -> Iterator[str]:
@@ -186,9 +186,9 @@ def _format_class(name: str, fields: Mapping[str, str]) -> Iterator[str]:
     if kind:
         yield f'    type: Literal["{kind}"]'
     for key, text in fields.items():
-        found, optional = parse_field(text)
+        result, optional = parse_field(text)
         if key != FURTHER:
-            python = _format_python(found)
+            python = _format_python(result)
             yield f"    {key}: NotRequired[{python}]" if optional else f"    {key}: {python}"
 
 
@@ -244,21 +244,21 @@ def _describe_object(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
 def _describe_type(kind: FieldType) -> dict[str, Any]:
     if kind.of is not None:
         inner = _describe_type(kind.of)
-        found: dict[str, Any] = (
+        result: dict[str, Any] = (
             {"type": "array", "items": inner, **({"maxItems": kind.most} if kind.most else {})}
             if kind.is_list
             else {"type": "object", "additionalProperties": inner}
         )
     elif kind.name in SCALARS:
-        found = dict(SCALARS[kind.name])
+        result = dict(SCALARS[kind.name])
     else:
-        found = {"$ref": f"#/$defs/{kind.name}"}
+        result = {"$ref": f"#/$defs/{kind.name}"}
     if not kind.null:
-        return found
+        return result
     return (
-        {**found, "type": [found["type"], "null"]}
-        if "type" in found
-        else {"anyOf": [found, {"type": "null"}]}
+        {**result, "type": [result["type"], "null"]}
+        if "type" in result
+        else {"anyOf": [result, {"type": "null"}]}
     )
 
 

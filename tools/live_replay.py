@@ -112,11 +112,11 @@ class LiveReplay:
                 work_ns=sum(self._gaps_ns),
             )
         )
-        for place, (trial_id, record) in enumerate(self._trials):
-            self._start(record, self._gaps_ns[place])
-            if until_ratio is None or place == last:
+        for index, (trial_id, record) in enumerate(self._trials):
+            self._start(record, self._gaps_ns[index])
+            if until_ratio is None or index == last:
                 self._show_readings(trial_id, record, 1.0 if until_ratio is None else until_ratio)
-            if place == last:
+            if index == last:
                 return
             self._view(TrialEnded(record=record, settings=self._settings[record.plan_row]))
         self._view(CampaignEnded(complete=len(self._trials), rows=len(self._settings), reason=None))

@@ -62,10 +62,10 @@ def crop_page(picture: bytes) -> bytes | None:
     with Image.open(io.BytesIO(picture)) as image:
         grey = image.convert("L")
         bright = grey.point(lambda level: 255 if level > VIEWER_LEVEL_MAX else 0)
-        found = bright.crop((0, 0, image.width - SCROLLBAR_PIXELS, PAGE_TOP)).getbbox()
-        if found is None:
+        result = bright.crop((0, 0, image.width - SCROLLBAR_PIXELS, PAGE_TOP)).getbbox()
+        if result is None:
             return None
-        left, top, right, _ = found
+        left, top, right, _ = result
         height = next(
             (row for row in range(top, image.height) if not bright.getpixel((left, row))), image.height
         )

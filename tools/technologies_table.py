@@ -32,28 +32,30 @@ def make_page() -> str:
 
 def list_packages(technologies: Iterable[Manifest], source: str) -> list[str]:
     """What the technologies need from ``debian`` or ``pip``, sorted."""
-    return sorted({need[source] for one in technologies for need in one.needs if source in need})
+    return sorted(
+        {need[source] for technology in technologies for need in technology.needs if source in need}
+    )
 
 
 def _list_lines(technologies: list[Manifest]) -> Iterator[str]:
     yield "| name | technology | over | language | baseline | in addition | without | its own benchmark |"
     yield "|---|---|---|---|---|---|---|---|"
-    for one in technologies:
-        benchmark = f"`{one.benchmark}`" if one.benchmark else ""
-        baseline = f"`{one.baseline}`" if one.baseline else ""
-        cells = [f"`{one.name}`", one.title, one.beneath.upper(), LANGUAGES[one.language], baseline]
-        yield f"| {' | '.join([*cells, '; '.join(one.adds), '; '.join(one.lacks), benchmark])} |"
+    for item in technologies:
+        benchmark = f"`{item.benchmark}`" if item.benchmark else ""
+        baseline = f"`{item.baseline}`" if item.baseline else ""
+        cells = [f"`{item.name}`", item.title, item.beneath.upper(), LANGUAGES[item.language], baseline]
+        yield f"| {' | '.join([*cells, '; '.join(item.adds), '; '.join(item.lacks), benchmark])} |"
     yield ""
     yield "## Packages"
     yield ""
     yield "| name | Debian packages | packages of PyPI | what it cannot do |"
     yield "|---|---|---|---|"
-    for one in technologies:
+    for item in technologies:
         debian, python = (
-            ", ".join(f"`{name}`" for name in list_packages([one], source)) for source in SOURCES
+            ", ".join(f"`{name}`" for name in list_packages([item], source)) for source in SOURCES
         )
-        limits = "; ".join(f"{limit['what']} (`{limit['constraint']}`)" for limit in one.limits)
-        yield f"| `{one.name}` | {debian} | {python} | {limits} |"
+        limits = "; ".join(f"{limit['what']} (`{limit['constraint']}`)" for limit in item.limits)
+        yield f"| `{item.name}` | {debian} | {python} | {limits} |"
     yield ""
     yield "All of them, on a Debian machine, without those that every Debian has:"
     yield ""

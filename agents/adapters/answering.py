@@ -308,7 +308,7 @@ class AnsweringEnd:
             self._turn(seconds)
             return not (port and find_listeners(protocol, root, port))
 
-        found = await_listener(
+        result = await_listener(
             protocol,
             self._address,
             port or None,
@@ -316,7 +316,7 @@ class AnsweringEnd:
             timeout_s=STATED_S if server.is_ours else self._listen_s,
             wait=wait,
         )
-        if found is None:
+        if result is None:
             others = ", ".join(
                 f"{address} port {number}" for address, number in find_listeners(protocol, root)
             )
@@ -324,7 +324,7 @@ class AnsweringEnd:
             raise TechnologyError(
                 "port", f"{server.name} does not listen on {where}, but on {others or 'nothing'}"
             )
-        return found
+        return result
 
     def _turn(self, timeout_s: Optional[float]) -> None:
         """Wait for something and deal with it. TechnologyError for a failure, _Stopped for an ordered end."""

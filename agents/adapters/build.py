@@ -82,11 +82,11 @@ def list_adapter_folders() -> List[Any]:
 def find_manifest(name: str) -> Manifest:
     """The technology of that name. TechnologyError where this agent has none."""
     faults: List[str] = []
-    found = read_manifests(list_adapter_folders(), faults).get(name)
-    if found is None:
+    result = read_manifests(list_adapter_folders(), faults).get(name)
+    if result is None:
         reason = "; ".join(faults) or "its adapter is neither PathLab's nor in the user's folders"
         raise TechnologyError("contract", f"there is no technology '{name[:40]}' here: {reason}")
-    return found
+    return result
 
 
 def prepare_program(manifest: Manifest, engine: Optional[str]) -> AdapterProgram:

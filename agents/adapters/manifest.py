@@ -83,18 +83,18 @@ def read_manifests(folders: Iterable[Any], faults: Optional[List[str]] = None) -
     A folder is a path or a ``zipfile.Path``; one that does not exist is empty. ManifestError for a broken
     file and a name that occurs twice; with ``faults`` its text is added there, and the file is left out.
     """
-    found: Dict[str, Manifest] = {}
+    result: Dict[str, Manifest] = {}
     for path in list_adapter_files(folders):
         try:
             for manifest in read_manifest_file(str(path), _read_text(path)):
-                first = found.setdefault(manifest.name, manifest)
+                first = result.setdefault(manifest.name, manifest)
                 if first is not manifest:
                     raise ManifestError(f"{path}: the name '{manifest.name}' is taken by {first.file}")
         except ManifestError as error:
             if faults is None:
                 raise
             faults.append(str(error))
-    return dict(sorted(found.items()))
+    return dict(sorted(result.items()))
 
 
 def list_adapter_files(folders: Iterable[Any]) -> List[Any]:
@@ -165,7 +165,7 @@ def _parse_json(name: str, text: str) -> Dict[str, Any]:
     else:
         raise ManifestError(f"{name}: the manifest has no last line 'end'")
     try:
-        table = json.loads("\n".join(body), object_pairs_hook=_refuse_double_keys)
+        table = json.loads("\n".join(body), object_pairs_hook=_check_unique_keys)
     except json.JSONDecodeError as error:
         raise ManifestError(f"{name}: line {start + 1 + error.lineno} is not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
@@ -175,7 +175,7 @@ def _parse_json(name: str, text: str) -> Dict[str, Any]:
     return table
 
 
-def _refuse_double_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+def _check_unique_keys(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     names = [name for name, _value in pairs]
     for name in names:
         if names.count(name) > 1:

@@ -60,7 +60,7 @@ def resolve_words(words: Tuple[str, ...], values: Mapping[str, str]) -> List[str
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"\{([a-z_]+)\}", lambda found: values.get(found.group(1), found.group(0)), text)
+    return re.sub(r"\{([a-z_]+)\}", lambda result: values.get(result.group(1), result.group(0)), text)
 
 
 def find_missing(manifest: Manifest) -> List[Dict[str, Optional[str]]]:
@@ -125,14 +125,14 @@ def _find_missing_headers(manifest: Manifest) -> List[str]:
 
 def read_server_versions(manifest: Manifest) -> Optional[str]:
     """What the manifest's ``versions`` print, as ``redis-server 7.0.15``; None where none is stated."""
-    found = []
+    result = []
     for words in manifest.versions:
         with contextlib.suppress(TechnologyError):
             _status, printed, errors = run_command(resolve_words(words, {}), ASK_S)
             version = _VERSION.search(printed) or _VERSION.search(errors)
             if version is not None:
-                found.append(f"{os.path.basename(words[0])} {version.group()}")
-    return ", ".join(found) or None
+                result.append(f"{os.path.basename(words[0])} {version.group()}")
+    return ", ".join(result) or None
 
 
 def describe_missing(manifest: Manifest) -> TechnologyError:

@@ -88,10 +88,10 @@ def _check(names: Any) -> Dict[str, Any]:
     """Of each technology what is missing here, its versions, and whether its server gets a sandbox."""
     sandbox = probe_namespaces(open_cache()) is None
     faults: "list[str]" = []
-    found = read_manifests(list_adapter_folders(), faults)
+    manifests = read_manifests(list_adapter_folders(), faults)
     answers = {}
     for name in names:
-        manifest = found.get(name)
+        manifest = manifests.get(name)
         if manifest is None:
             missing = [{"what": f"the technology '{name[:40]}'", "debian": None, "pip": None}]
         else:

@@ -39,8 +39,8 @@ class TcpConnection:
 
 def find_place(address: str, port: int) -> "Tuple[Any, ...]":
     """A numeric address as ``bind`` takes it, with the zone of a link-local one."""
-    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
-    return found[0][4]
+    result = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    return result[0][4]
 
 
 def answer(settings: Any, ready: Callable[[int], None]) -> None:

@@ -17,7 +17,7 @@ def list_stopped() -> List[str]:
     """The names of the stopped ones. OSError where the kernel does not list children."""
     with open("/proc/self/task/%d/children" % os.getpid(), encoding="ascii"):
         pass  # not every kernel has it
-    found, ahead = [], list(_list_children(os.getpid()))
+    result, ahead = [], list(_list_children(os.getpid()))
     for pid in ahead:  # grows meanwhile
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -26,8 +26,8 @@ def list_stopped() -> List[str]:
         except (OSError, ValueError):
             continue  # it has ended meanwhile
         if after.split()[0] == _STOPPED:
-            found.append(before.partition("(")[2])
-    return sorted(found)
+            result.append(before.partition("(")[2])
+    return sorted(result)
 
 
 def _list_children(pid: int) -> Iterator[int]:

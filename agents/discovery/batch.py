@@ -71,12 +71,12 @@ def resolve_target(name: str, family: int) -> str:
     """The first numeric address of a name, as this host resolves it. ValueError when it has none."""
     families = {0: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
     try:
-        found = socket.getaddrinfo(name, None, families[family], socket.SOCK_DGRAM)
+        result = socket.getaddrinfo(name, None, families[family], socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
         if ":" in name and "%" in name:
             raise ValueError(f"'{name}' names no interface of this host: {_ADD_ZONE}") from error
         raise ValueError(f"cannot resolve '{name}': {getattr(error, 'strerror', None) or error}") from error
-    place = found[0][4]
+    place = result[0][4]
     address = str(place[0])
     if len(place) == 4 and place[3] and "%" not in address:  # the zone of a link-local address
         address += f"%{socket.if_indextoname(place[3])}"

@@ -216,10 +216,10 @@ class Flow:
         return replies
 
     def _read_error(self, data: bytes, ancillary: List[Any]) -> Optional[Reply]:
-        found = _find_extended_error(ancillary)
-        if found is None:
+        error = _find_extended_error(ancillary)
+        if error is None:
             return None
-        origin, kind, code, info, source = found
+        origin, kind, code, info, source = error
         if origin == _FROM_LOCAL:
             return None  # send() has raised it already
         name = _KINDS.get((origin, kind), "other")
@@ -307,8 +307,8 @@ def _find_extended_error(ancillary: List[Any]) -> Optional[Tuple[int, int, int, 
 
 def _find_message(ancillary: List[Any], kinds: Tuple[Tuple[int, int], ...], size: int) -> Optional[bytes]:
     """The first control message of one of these levels and types that has so many bytes."""
-    found = (data for level, kind, data in ancillary if (level, kind) in kinds and len(data) >= size)
-    return next(found, None)
+    datas = (data for level, kind, data in ancillary if (level, kind) in kinds and len(data) >= size)
+    return next(datas, None)
 
 
 def _read_offender(data: bytes) -> Optional[str]:

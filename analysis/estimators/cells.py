@@ -154,7 +154,7 @@ def sum_residuals(cells: Cells, residuals: Floats) -> Floats:
     return sums.reshape(cells.sums.shape)
 
 
-def refuse_cycles(order: Order) -> Undecided | None:
+def check_cycle_order(order: Order) -> Undecided | None:
     """Why cycles in this order have no interval; ``None`` for 5 or more that are no ramp."""
     if order.n < MINIMUM_CYCLES:
         return Undecided.TOO_FEW_SAMPLES
@@ -175,7 +175,7 @@ def replicate_interval(replicates: Floats, *, n: int, confidence_ratio: float) -
     low, high = (_find_percentile(ordered, ratio) for ratio in (tail, 1 - tail))
     builder = IntervalBuilder(n=n, method=METHOD, confidence_ratio=confidence_ratio)
     if not math.isfinite(low) or high == -math.inf:
-        return builder.refuse(Undecided.NOT_IDENTIFIED)
+        return builder.build_undecided(Undecided.NOT_IDENTIFIED)
     return (
         builder.build(low, high) if math.isfinite(high) else builder.build_least(low, Undecided.NOT_BOUNDED)
     )
@@ -183,8 +183,8 @@ def replicate_interval(replicates: Floats, *, n: int, confidence_ratio: float) -
 
 def _find_percentile(ordered: Floats, ratio: float) -> float:
     """The percentile by linear interpolation; infinite where one of its two neighbours is."""
-    place = ratio * (ordered.size - 1)
-    below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
+    index = ratio * (ordered.size - 1)
+    below, above = float(ordered[math.floor(index)]), float(ordered[math.ceil(index)])
     if not math.isfinite(below) or not math.isfinite(above):
         return below if math.isinf(below) else above
-    return below + (above - below) * (place - math.floor(place))
+    return below + (above - below) * (index - math.floor(index))

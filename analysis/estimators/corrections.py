@@ -30,7 +30,7 @@ def correct_holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     Assumption: none on how the tests depend on each other. Minimum: no test (gives an empty answer).
     Source: Holm, Scandinavian Journal of Statistics 6, 1979.
     """
-    made = [(place, p) for place, p in enumerate(p_values) if p is not None]
+    made = [(index, p) for index, p in enumerate(p_values) if p is not None]
     if not all(0 <= p <= 1 for _, p in made):
         raise UsageError(
             "p-values: one is not between 0 and 1", hint="pass None for a test that could not be made"
@@ -38,10 +38,10 @@ def correct_holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     adjusted: list[float | None] = [None] * len(p_values)
     if made:
         # statsmodels' multipletests collects garbage in every call: up to a third of a second for two values.
-        made.sort(key=lambda one: one[1])
+        made.sort(key=lambda item: item[1])
         ascending = np.array([p for _, p in made]) * np.arange(len(made), 0, -1)
-        for (place, _), value in zip(made, np.minimum(np.maximum.accumulate(ascending), 1.0), strict=True):
-            adjusted[place] = float(value)
+        for (index, _), value in zip(made, np.minimum(np.maximum.accumulate(ascending), 1.0), strict=True):
+            adjusted[index] = float(value)
     return tuple(adjusted)
 
 
@@ -62,9 +62,9 @@ def holm_levels(*families: Sequence[float | None], alpha_ratio: float = ALPHA_RA
     check_alpha(alpha_ratio)
     levels = [alpha_ratio] * max((len(family) for family in families), default=0)
     for family in families:
-        made = sorted((p, place) for place, p in enumerate(family) if p is not None)
+        made = sorted((p, index) for index, p in enumerate(family) if p is not None)
         steps = [alpha_ratio / (len(made) - at) for at in range(len(made))]
         kept = next((at for at, (p, _) in enumerate(made) if p > steps[at]), len(made))
-        for at, (_, place) in enumerate(made):
-            levels[place] = min(levels[place], steps[min(at, kept)])
+        for at, (_, index) in enumerate(made):
+            levels[index] = min(levels[index], steps[min(at, kept)])
     return tuple(levels)

@@ -52,7 +52,7 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike) -> Dominance:
     check_lengths(first=ours, second=theirs)
     if n == 0:
         return Dominance(
-            n=0, interval_ratio=builder.refuse(Undecided.NO_SAMPLES), undecided=Undecided.NO_SAMPLES
+            n=0, interval_ratio=builder.build_undecided(Undecided.NO_SAMPLES), undecided=Undecided.NO_SAMPLES
         )
     above = _mean_signs(ours, np.sort(theirs))
     below = -_mean_signs(theirs, np.sort(ours))
@@ -65,7 +65,7 @@ def cliffs_delta(first: ArrayLike, second: ArrayLike) -> Dominance:
     elif error == 0 or abs(delta) == 1:
         reason = Undecided.NO_VARIATION
     if reason is not None:
-        return Dominance(n=n, delta_ratio=delta, interval_ratio=builder.refuse(reason))
+        return Dominance(n=n, delta_ratio=delta, interval_ratio=builder.build_undecided(reason))
     scaled = builder.build_student(math.atanh(delta), error / (1 - delta**2), order.freedom)
     return Dominance(n=n, delta_ratio=delta, interval_ratio=scaled.transform(math.tanh))
 

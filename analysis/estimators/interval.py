@@ -147,16 +147,16 @@ class IntervalBuilder:
 
     def build_least(self, low: float, reason: Undecided) -> Interval:
         """The interval from a low end on, whose upper end is not known for this reason."""
-        return replace(self.refuse(reason), low=float(low))
+        return replace(self.build_undecided(reason), low=float(low))
 
-    def refuse(self, reason: Undecided) -> Interval:
+    def build_undecided(self, reason: Undecided) -> Interval:
         """The interval that says why it has no ends."""
         return Interval(
             n=self.n, confidence_ratio=self.confidence_ratio, method=self.method, undecided=reason
         )
 
 
-def refuse_few(n: int, least: int) -> Undecided | None:
+def check_sample_count(n: int, least: int) -> Undecided | None:
     """Why so few samples decide nothing; None for ``least`` or more."""
     if n >= least:
         return None

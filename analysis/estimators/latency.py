@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, refuse_few
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided, check_sample_count
 from pathlab.analysis.estimators.trend import find_trend, pair_slopes
 from pathlab.errors import UsageError
 
@@ -54,9 +54,9 @@ def classify_rtt_climb(times_ns: ArrayLike, rtts_ns: ArrayLike, margin_ns: float
     known = ~np.isnan(rtts)
     seconds, rtts = times[known] / 1e9, rtts[known]
     n = rtts.size
-    reason = refuse_few(n, MINIMUM_READINGS)
+    reason = check_sample_count(n, MINIMUM_READINGS)
     if reason is not None:
-        none = IntervalBuilder(n=n, method="theil-sen").refuse(reason)
+        none = IntervalBuilder(n=n, method="theil-sen").build_undecided(reason)
         return RttClimb(n=n, slope_interval=none, undecided=reason)
     late = slice(n // 2, n)
     slopes = pair_slopes(rtts[late], seconds[late])

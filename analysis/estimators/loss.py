@@ -56,7 +56,7 @@ def probe_loss(sent: int, received: int) -> Loss:
         )
     builder = IntervalBuilder(n=sent, method=METHOD)
     if sent == 0:
-        none = builder.refuse(Undecided.NO_SAMPLES)
+        none = builder.build_undecided(Undecided.NO_SAMPLES)
         return Loss(sent=0, lost=0, interval_ratio=none, undecided=Undecided.NO_SAMPLES)
     lost = sent - received
     interval = builder.build(*_compute_wilson(lost, sent))
@@ -90,15 +90,15 @@ def pool_loss(sent: ArrayLike, received: ArrayLike) -> Loss:
     """
     out, back = np.asarray(sent, dtype=np.float64), np.asarray(received, dtype=np.float64)
     known = (back >= 0) & (out >= back) & (out <= PROBES_MAX)
-    found = pool_trial_loss(out[known], out[known] - back[known])
-    interval = found.interval_ratio
-    if found.sent and found.trials < TRIALS_MIN:
-        builder = IntervalBuilder(n=found.trials, method=interval.method)
-        interval = builder.refuse(Undecided.TOO_FEW_SAMPLES)
+    trial_loss = pool_trial_loss(out[known], out[known] - back[known])
+    interval = trial_loss.interval_ratio
+    if trial_loss.sent and trial_loss.trials < TRIALS_MIN:
+        builder = IntervalBuilder(n=trial_loss.trials, method=interval.method)
+        interval = builder.build_undecided(Undecided.TOO_FEW_SAMPLES)
     return Loss(
-        sent=found.sent,
-        lost=found.lost,
-        loss_ratio=found.loss_ratio,
+        sent=trial_loss.sent,
+        lost=trial_loss.lost,
+        loss_ratio=trial_loss.loss_ratio,
         interval_ratio=interval,
-        undecided=None if found.sent else Undecided.NO_SAMPLES,
+        undecided=None if trial_loss.sent else Undecided.NO_SAMPLES,
     )

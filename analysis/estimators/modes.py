@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples, refuse_few
+from pathlab.analysis.estimators.interval import Undecided, as_samples, check_sample_count
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.repetition import estimate_once
 from pathlab.errors import UsageError
@@ -74,7 +74,7 @@ def find_modes(values: ArrayLike) -> Modes:
     splits: Kalogeratos and Likas, Dip-means, NIPS 2012.
     """
     samples = as_samples(values)
-    reason = refuse_few(samples.size, MINIMUM_SAMPLES)
+    reason = check_sample_count(samples.size, MINIMUM_SAMPLES)
     if samples.size and samples.min() <= 0:
         raise UsageError("levels are told apart by ratios", hint="pass samples above 0")
     if reason is None and np.ptp(samples) == 0:
@@ -84,14 +84,16 @@ def find_modes(values: ArrayLike) -> Modes:
     order = np.argsort(samples, kind="stable")
     logs = np.log(samples[order])
     levels = [samples[order[begin:end]] for begin, end in _find_levels(logs)]
-    found = Modes(n=samples.size, dip=measure_dip(logs), critical_dip=find_critical_dip(samples.size))
+    result = Modes(n=samples.size, dip=measure_dip(logs), critical_dip=find_critical_dip(samples.size))
     if len(levels) == 1:
-        return found
+        return result
     levels.sort(key=lambda values: (-values.size, -float(values.max())))
     modes = tuple(_describe(values) for values in levels)
-    numbers = np.select([(samples >= one.least) & (samples <= one.most) for one in modes], range(len(modes)))
+    numbers = np.select(
+        [(samples >= mode.least) & (samples <= mode.most) for mode in modes], range(len(modes))
+    )
     spells = 1 + int(np.count_nonzero(np.diff(numbers)))
-    return replace(found, modes=modes, numbers=tuple(numbers.tolist()), spells=spells)
+    return replace(result, modes=modes, numbers=tuple(numbers.tolist()), spells=spells)
 
 
 def find_critical_dip(n: int) -> float:
@@ -144,14 +146,14 @@ def _find_hull(x: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.int64
     """Places of the corners of the lower convex hull of points whose x ascends."""
     corners: list[int] = []
     across, up = x.tolist(), y.tolist()  # several times as fast as arrays in a loop
-    for place, (right, top) in enumerate(zip(across, up, strict=True)):
+    for index, (right, top) in enumerate(zip(across, up, strict=True)):
         while len(corners) > 1:
             first, second = corners[-2:]
             rise, run = up[second] - up[first], across[second] - across[first]
             if rise * (right - across[first]) < (top - up[first]) * run:
                 break
             corners.pop()
-        corners.append(place)
+        corners.append(index)
     return np.array(corners, dtype=np.int64)
 
 

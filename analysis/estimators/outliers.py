@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples, refuse_few
+from pathlab.analysis.estimators.interval import Undecided, as_samples, check_sample_count
 from pathlab.analysis.estimators.repetition import estimate_once
 from pathlab.analysis.libraries import stats
 
@@ -49,7 +49,7 @@ def name_outliers(values: ArrayLike) -> Outliers:
     Source: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993.
     """
     samples = as_samples(values)
-    reason = refuse_few(samples.size, MINIMUM_SAMPLES)
+    reason = check_sample_count(samples.size, MINIMUM_SAMPLES)
     deviation = 0.0 if reason is not None else float(stats.median_abs_deviation(samples, scale="normal"))
     if deviation == 0:
         reason = reason or Undecided.NO_VARIATION

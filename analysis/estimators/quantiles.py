@@ -73,7 +73,7 @@ def median_interval(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATI
     rank, coverage = _find_rank(n, confidence_ratio)
     builder = IntervalBuilder(n=n, method=ORDER_METHOD, confidence_ratio=confidence_ratio)
     if rank == 0:
-        return builder.refuse(Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
+        return builder.build_undecided(Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
     return builder.build(samples[rank - 1], samples[n - rank], coverage)
 
 

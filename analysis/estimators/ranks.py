@@ -13,8 +13,8 @@ from pathlab.analysis.libraries import fft
 
 def rank_samples(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     """The ranks of finite samples, from 1; equal ones share the mean of theirs."""
-    _, places, counts = np.unique(samples, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    _, indices, counts = np.unique(samples, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[indices]
     return ranks
 
 
@@ -25,5 +25,5 @@ def correlate_lags(samples: NDArray[np.float64], lags: int) -> NDArray[np.float6
     """
     spectrum = np.fft.fft(samples - samples.mean(), n=fft.next_fast_len(2 * samples.size + 1, real=True))
     products = (np.fft.ifft(spectrum * np.conjugate(spectrum))[: lags + 1] / samples.size).real
-    found: NDArray[np.float64] = products / products[0]
-    return found
+    result: NDArray[np.float64] = products / products[0]
+    return result

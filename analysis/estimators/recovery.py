@@ -61,13 +61,13 @@ def kaplan_meier_median(times: ArrayLike, recovered: ArrayLike) -> float | None:
     ends, known = _as_trials(times, recovered)
     steps = np.unique(ends[known])
     surviving = 1.0
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         surviving *= 1 - float((known & (ends == step)).sum()) / float((ends >= step).sum())
         if surviving < 0.5 - 1e-12:
             return float(step)
         if surviving <= 0.5 + 1e-12:
             # At one half: the median is any time up to the next recovery, so there has to be one.
-            return float((step + steps[place + 1]) / 2) if place + 1 < steps.size else None
+            return float((step + steps[index + 1]) / 2) if index + 1 < steps.size else None
     return None
 
 
@@ -92,29 +92,31 @@ def estimate_recovery(
     ends, known = _as_trials(times, recovered)
     n = ends.size
     builder = IntervalBuilder(n=n, method=MEDIAN_METHOD, confidence_ratio=confidence_ratio)
-    found = Recovery(n=n, recovered=int(known.sum()), interval=builder.refuse(Undecided.NO_SAMPLES))
+    recovery = Recovery(
+        n=n, recovered=int(known.sum()), interval=builder.build_undecided(Undecided.NO_SAMPLES)
+    )
     if n == 0:
-        return replace(found, undecided=Undecided.NO_SAMPLES)
+        return replace(recovery, undecided=Undecided.NO_SAMPLES)
     median = kaplan_meier_median(ends, known)
     if known.all():
         interval = ordered_median_interval(ends, confidence_ratio)
-        return replace(found, median=median, low=interval.low, high=interval.high, interval=interval)
-    found = replace(
-        found,
+        return replace(recovery, median=median, low=interval.low, high=interval.high, interval=interval)
+    recovery = replace(
+        recovery,
         median=median,
         longest_watch=float(ends[~known].max()),
         undecided=None if median is not None else Undecided.BEYOND_RANGE,
     )
     rank = _find_rank(ends, known, confidence_ratio)
     if rank < 1:
-        return replace(found, interval=builder.refuse(Undecided.TOO_FEW_SAMPLES))
+        return replace(recovery, interval=builder.build_undecided(Undecided.TOO_FEW_SAMPLES))
     low = float(np.sort(ends)[rank - 1])
     upper = float(np.sort(np.where(known, ends, np.inf))[n - rank])
     if not np.isfinite(upper):
-        return replace(found, low=low, interval=builder.refuse(Undecided.BEYOND_RANGE))
+        return replace(recovery, low=low, interval=builder.build_undecided(Undecided.BEYOND_RANGE))
     if median is not None:
         low, upper = min(low, median), max(upper, median)
-    return replace(found, low=low, high=upper, interval=builder.build(low, upper))
+    return replace(recovery, low=low, high=upper, interval=builder.build(low, upper))
 
 
 def _as_trials(times: ArrayLike, recovered: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -128,8 +130,8 @@ def _as_trials(times: ArrayLike, recovered: ArrayLike) -> tuple[NDArray[np.float
 def _find_rank(ends: NDArray[np.float64], known: NDArray[np.bool_], confidence_ratio: float) -> int:
     """The rank at which the interval begins, after the widening for serial correlation; below 1: none."""
     n = ends.size
-    places = np.arange(1.0, n + 1)
-    plain = median_interval(places, confidence_ratio)
+    indices = np.arange(1.0, n + 1)
+    plain = median_interval(indices, confidence_ratio)
     if plain.low is None or plain.method != ORDER_METHOD:
         return 0
     ranked = np.where(known, ends, ends.max() + 1)

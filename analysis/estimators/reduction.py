@@ -60,14 +60,14 @@ def reduce_bands(x: Floats, y: Floats, bins: int) -> ReducedSeries:
         starts, ends = np.arange(len(x)), np.arange(1, len(x) + 1)
     else:
         starts, ends = _cut(x, bins)
-    found = np.full((len(starts), len(BAND_RATIOS)), np.nan)
-    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+    result = np.full((len(starts), len(BAND_RATIOS)), np.nan)
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         known = y[start:end]
         known = known[np.isfinite(known)]
         if known.size:
-            found[place] = np.quantile(known, BAND_RATIOS)
+            result[index] = np.quantile(known, BAND_RATIOS)
     return ReducedSeries(
-        x=(x[starts] + x[ends - 1]) / 2 if len(starts) else x, y=found, bins=bins if len(x) > bins else 0
+        x=(x[starts] + x[ends - 1]) / 2 if len(starts) else x, y=result, bins=bins if len(x) > bins else 0
     )
 
 
@@ -92,8 +92,8 @@ def _find_first(
     y: Floats, values: Floats, starts: NDArray[np.intp], counts: NDArray[np.intp]
 ) -> NDArray[np.intp]:
     """The first place of each part's value, by series; behind the last one where it has none."""
-    places = np.arange(len(y))[:, np.newaxis]
-    found: NDArray[np.intp] = np.minimum.reduceat(
-        np.where(y == np.repeat(values, counts, axis=0), places, len(y)), starts, axis=0
+    indices = np.arange(len(y))[:, np.newaxis]
+    result: NDArray[np.intp] = np.minimum.reduceat(
+        np.where(y == np.repeat(values, counts, axis=0), indices, len(y)), starts, axis=0
     )
-    return found
+    return result

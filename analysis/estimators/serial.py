@@ -25,7 +25,7 @@ from pathlab.analysis.estimators.interval import (
     Undecided,
     as_samples,
     check_confidence,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.estimators.ranks import correlate_lags, rank_samples
@@ -154,11 +154,11 @@ def bound_order(samples: NDArray[np.float64], fitted: int = 1) -> Order:
     n = samples.size
     estimate, bound = None, BOUND_RATIO
     if n >= CORRELATION_SAMPLES and np.ptp(samples) > 0:
-        found, partial = _correlate_ranks(samples)
-        estimate = min(CEILING_RATIO, (found + fitted / n) / (1 - (fitted + 2) / n))
+        result, partial = _correlate_ranks(samples)
+        estimate = min(CEILING_RATIO, (result + fitted / n) / (1 - (fitted + 2) / n))
         error = math.sqrt(max(0.0, 1 - estimate**2) / n)
         bound = min(estimate + UPPER_QUANTILE * error, max(BOUND_RATIO, estimate))
-        second = _find_second_order((found, partial), estimate, n, fitted)
+        second = _find_second_order((result, partial), estimate, n, fitted)
         if second is not None:
             bound = second.bound_ratio
         if n >= SHAPE_SAMPLES and not (second and second.cyclic):
@@ -282,10 +282,10 @@ def order_moments(n: int, correlation: float) -> tuple[float, float, float]:
     """
     if n < 2 or correlation <= 0:
         return 1.0, 1.0, float(max(n - 1, 1))
-    places = np.arange(n)
-    rows = (1 + correlation - correlation ** (places + 1) - correlation ** (n - places)) / (1 - correlation)
+    indices = np.arange(n)
+    rows = (1 + correlation - correlation ** (indices + 1) - correlation ** (n - indices)) / (1 - correlation)
     total, cross = float(rows.sum()), float(rows @ rows)
-    squares = n + 2 * float(((n - places[1:]) * correlation ** (2 * places[1:])).sum())
+    squares = n + 2 * float(((n - indices[1:]) * correlation ** (2 * indices[1:])).sum())
     trace = n - total / n
     return total / n, trace / (n - 1), trace**2 / (squares - 2 * cross / n + (total / n) ** 2)
 
@@ -294,8 +294,8 @@ def shows_no_level(samples: NDArray[np.float64]) -> bool:
     """Whether a series is a ramp or a step rather than samples about one level, or a cycle about it."""
     if samples.size < CORRELATION_SAMPLES or np.ptp(samples) == 0:
         return False
-    found = _correlate_ranks(samples)
-    return found[0] >= TREND_RATIO and _find_second_order(found, found[0], samples.size, 1) is None
+    result = _correlate_ranks(samples)
+    return result[0] >= TREND_RATIO and _find_second_order(result, result[0], samples.size, 1) is None
 
 
 def measure_autocorrelation(values: ArrayLike) -> Autocorrelation:
@@ -308,13 +308,13 @@ def measure_autocorrelation(values: ArrayLike) -> Autocorrelation:
     within. Source: Box and Jenkins, Time Series Analysis.
     """
     samples = as_samples(values)
-    reason = _refuse(samples, MINIMUM_SAMPLES)
+    reason = _find_shortage(samples, MINIMUM_SAMPLES)
     if reason is not None:
         return Autocorrelation(n=samples.size, undecided=reason)
-    found = correlate_lags(samples, LAGS)[1:]
+    result = correlate_lags(samples, LAGS)[1:]
     return Autocorrelation(
         n=samples.size,
-        lag_ratios=tuple(float(ratio) for ratio in found),
+        lag_ratios=tuple(float(ratio) for ratio in result),
         noise_ratio=float(special.ndtri(0.975)) / math.sqrt(samples.size),
     )
 
@@ -328,7 +328,7 @@ def measure_effective_size(values: ArrayLike) -> EffectiveSize:
     10, since fewer cannot show their correlation; equal samples are undecided.
     """
     samples = as_samples(values)
-    reason = _refuse(samples, CORRELATION_SAMPLES)
+    reason = _find_shortage(samples, CORRELATION_SAMPLES)
     if reason is not None:
         return EffectiveSize(n=samples.size, undecided=reason)
     order = bound_order(samples)
@@ -364,7 +364,7 @@ def serial_median(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO)
         if np.ptp(samples) == 0:
             interval = plain
         elif shows_no_level(samples):
-            interval = builder.refuse(Undecided.TOO_CORRELATED)
+            interval = builder.build_undecided(Undecided.TOO_CORRELATED)
         else:
             interval = keep_in_range(builder.build(*_widen(plain, estimate, order)), samples)
     return SerialEstimate(
@@ -402,6 +402,6 @@ def _widen(plain: Interval, median: float, order: Order) -> tuple[float, float]:
     return median - factor * (median - low), median + factor * (high - median)
 
 
-def _refuse(samples: NDArray[np.float64], least: int) -> Undecided | None:
-    few = refuse_few(samples.size, least)
+def _find_shortage(samples: NDArray[np.float64], least: int) -> Undecided | None:
+    few = check_sample_count(samples.size, least)
     return few or (Undecided.NO_VARIATION if np.ptp(samples) == 0 else None)

@@ -64,10 +64,10 @@ def serial_mean(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -
     if not samples.size:
         return _without_samples(builder)
     estimate = float(samples.mean())
-    reason = _refuse(samples, median_interval_minimum(confidence_ratio))
+    reason = _find_shortage(samples, median_interval_minimum(confidence_ratio))
     if reason is not None:
         return SerialEstimate(
-            n=samples.size, effective=None, estimate=estimate, interval=builder.refuse(reason)
+            n=samples.size, effective=None, estimate=estimate, interval=builder.build_undecided(reason)
         )
     order = bound_order(samples)
     if np.ptp(samples) == 0:
@@ -106,9 +106,11 @@ def serial_quantile(
     ordered = np.sort(samples)
     estimate = float(np.quantile(ordered, quantile_ratio, method="linear"))
     low_rank, high_rank, coverage = find_quantile_ranks(n, quantile_ratio, confidence_ratio)
-    reason = _refuse(samples, 1) if low_rank else Undecided.TOO_FEW_SAMPLES
+    reason = _find_shortage(samples, 1) if low_rank else Undecided.TOO_FEW_SAMPLES
     if reason is not None:
-        return SerialEstimate(n=n, effective=None, estimate=estimate, interval=builder.refuse(reason))
+        return SerialEstimate(
+            n=n, effective=None, estimate=estimate, interval=builder.build_undecided(reason)
+        )
     order = bound_order(samples)
     low, high = float(ordered[low_rank - 1]), float(ordered[high_rank - 1])
     factor = _widen(order, confidence_ratio, coverage)
@@ -136,7 +138,7 @@ def measure_distribution_band(
     check_confidence(confidence_ratio)
     samples = as_samples(values)
     n = samples.size
-    reason = _refuse(samples, median_interval_minimum(confidence_ratio)) if n else Undecided.NO_SAMPLES
+    reason = _find_shortage(samples, median_interval_minimum(confidence_ratio)) if n else Undecided.NO_SAMPLES
     if reason is not None:
         return DistributionBand(n=n, undecided=reason)
     width = math.sqrt(math.log(2 / (1 - confidence_ratio)) / (2 * n))
@@ -168,12 +170,12 @@ def _widen(order: Order, confidence_ratio: float, coverage_ratio: float) -> floa
     return max(1.0, order.widening(confidence_ratio) * full / spare)
 
 
-def _refuse(samples: NDArray[np.float64], least: int) -> Undecided | None:
+def _find_shortage(samples: NDArray[np.float64], least: int) -> Undecided | None:
     if samples.size < least:
         return Undecided.TOO_FEW_SAMPLES
     return Undecided.TOO_CORRELATED if shows_no_level(samples) else None
 
 
 def _without_samples(builder: IntervalBuilder) -> SerialEstimate:
-    none = builder.refuse(Undecided.NO_SAMPLES)
+    none = builder.build_undecided(Undecided.NO_SAMPLES)
     return SerialEstimate(n=0, effective=None, estimate=None, interval=none, undecided=Undecided.NO_SAMPLES)

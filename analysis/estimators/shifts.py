@@ -69,7 +69,7 @@ class Shift:
         if self.drawn and self.differences is not None:
             return _invert_signed_ranks(self.differences, builder)
         if self.shift is None or self.standard_error is None or self.freedom is None:
-            return builder.refuse(self.interval.undecided or Undecided.NO_SAMPLES)
+            return builder.build_undecided(self.interval.undecided or Undecided.NO_SAMPLES)
         return builder.build_student(self.shift, self.standard_error, self.freedom)
 
     def one_sided_p_value(self, bound: float, *, above: bool) -> float:
@@ -189,7 +189,7 @@ def hodges_lehmann(differences: ArrayLike, *, drawn_tests: int = 0) -> Shift:
     drawn = decides_by_draw(n, drawn_tests) and n <= MAXIMUM_PAIRS
     builder = IntervalBuilder(n=n, method=DRAWN_METHOD if drawn else METHOD)
     if n == 0:
-        none = builder.refuse(Undecided.NO_SAMPLES)
+        none = builder.build_undecided(Undecided.NO_SAMPLES)
         return Shift(n=0, shift=None, interval=none, undecided=Undecided.NO_SAMPLES)
     few = np.linspace(0, n - 1, MAXIMUM_PAIRS).astype(np.int64)
     used = values if n <= MAXIMUM_PAIRS else values[few]
@@ -203,7 +203,7 @@ def hodges_lehmann(differences: ArrayLike, *, drawn_tests: int = 0) -> Shift:
     elif not drawn and shows_no_level(values):
         reason = Undecided.TOO_CORRELATED
     if reason is not None:
-        return Shift(n=n, shift=shift, interval=builder.refuse(reason))
+        return Shift(n=n, shift=shift, interval=builder.build_undecided(reason))
     if drawn:
         return _test_by_draw(values, averages, shift, builder)
     order = bound_order(values)
@@ -238,7 +238,7 @@ def _invert_signed_ranks(values: NDArray[np.float64], builder: IntervalBuilder) 
     """All shifts that the exact signed-rank test does not refuse; none of a confidence out of reach."""
     rank, coverage = critical_rank(values.size, builder.confidence_ratio)
     if rank == 0:
-        return builder.refuse(Undecided.TOO_FEW_SAMPLES)
+        return builder.build_undecided(Undecided.TOO_FEW_SAMPLES)
     averages = _average_pairs(values)
     return builder.build(averages[rank - 1], averages[averages.size - rank], coverage)
 
@@ -247,9 +247,9 @@ def _average_pairs(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The averages of all pairs of values, each with itself included, sorted; made in place of one array."""
     averages = np.empty(values.size * (values.size + 1) // 2)
     end = 0
-    for place in range(values.size):
-        begin, end = end, end + values.size - place
-        averages[begin:end] = (values[place] + values[place:]) / 2
+    for index in range(values.size):
+        begin, end = end, end + values.size - index
+        averages[begin:end] = (values[index] + values[index:]) / 2
     averages.sort()
     return averages
 

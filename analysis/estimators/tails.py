@@ -17,7 +17,7 @@ from pathlab.analysis.estimators.interval import (
     Undecided,
     as_samples,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.estimators.serial import bound_order
@@ -60,7 +60,9 @@ class Tail:
 
     def find_quantile(self, quantile_ratio: float) -> TailQuantile | None:
         """One of the quantiles of ``QUANTILE_RATIOS``; None of another, or without samples."""
-        return next((one for one in self.quantiles if one.quantile_ratio == quantile_ratio), None)
+        return next(
+            (quantile for quantile in self.quantiles if quantile.quantile_ratio == quantile_ratio), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,9 @@ class _Merged:
         """The place of the least value with at most this share above it."""
         return int(np.argmax(self.ratios <= ratio * (1 + 1e-12)))
 
-    def measure_error(self, place: int, ratio: float) -> float:
+    def measure_error(self, index: int, ratio: float) -> float:
         """Half the width of the interval of the share above a value, on the scale of log odds."""
-        surplus = self.above[:, place] - ratio * self.totals
+        surplus = self.above[:, index] - ratio * self.totals
         trials = self.totals.size
         error = math.sqrt(trials / (trials - 1) * float(surplus @ surplus)) / self.samples
         order = bound_order(surplus / self.totals)
@@ -115,18 +117,20 @@ def estimate_tail(histograms: Sequence[tuple[ArrayLike, ArrayLike]]) -> Tail:
     if merged is None:
         return Tail(n=0, trials=0, undecided=Undecided.NO_SAMPLES)
     trials, samples = merged.totals.size, merged.samples
-    undecided = refuse_few(trials, median_interval_minimum())
-    places = _choose_places(merged)
-    ratios = merged.ratios[places]
-    low, high = (np.full(places.size, np.nan) for _ in range(2))
+    undecided = check_sample_count(trials, median_interval_minimum())
+    indices = _choose_places(merged)
+    ratios = merged.ratios[indices]
+    low, high = (np.full(indices.size, np.nan) for _ in range(2))
     if undecided is None:
-        errors = np.array([merged.measure_error(*one) for one in zip(places.tolist(), ratios, strict=True)])
+        errors = np.array(
+            [merged.measure_error(*item) for item in zip(indices.tolist(), ratios, strict=True)]
+        )
         odds = np.log(ratios / (1 - ratios))
         low, high = special.expit(odds - errors), special.expit(odds + errors)
     return Tail(
         n=round(samples),
         trials=trials,
-        values=tuple(merged.values[places].tolist()),
+        values=tuple(merged.values[indices].tolist()),
         above_ratio=tuple(ratios.tolist()),
         low_ratio=tuple(low.tolist()),
         high_ratio=tuple(high.tolist()),
@@ -169,20 +173,22 @@ def _estimate_quantile(merged: _Merged, quantile_ratio: float, undecided: Undeci
     builder = IntervalBuilder(n=merged.totals.size, method=METHOD)
     tail = 1 - quantile_ratio
     if tail * merged.samples < SUPPORT_SAMPLES * (1 - 1e-9):
-        few = builder.refuse(Undecided.TOO_FEW_SAMPLES)
+        few = builder.build_undecided(Undecided.TOO_FEW_SAMPLES)
         return TailQuantile(quantile_ratio=quantile_ratio, value=None, interval=few)
-    place = merged.find_place(tail)
-    value = float(merged.values[place])
-    interval = builder.refuse(undecided) if undecided else _find_interval(merged, place, tail, builder)
+    index = merged.find_place(tail)
+    value = float(merged.values[index])
+    interval = (
+        builder.build_undecided(undecided) if undecided else _find_interval(merged, index, tail, builder)
+    )
     return TailQuantile(quantile_ratio=quantile_ratio, value=value, interval=interval)
 
 
-def _find_interval(merged: _Merged, place: int, tail: float, builder: IntervalBuilder) -> Interval:
+def _find_interval(merged: _Merged, index: int, tail: float, builder: IntervalBuilder) -> Interval:
     """The values whose share above lies in the interval of the tail's; none where it leaves the samples."""
-    error = merged.measure_error(place, tail)
+    error = merged.measure_error(index, tail)
     odds = math.log(tail / (1 - tail))
     least, most = float(special.expit(odds - error)), float(special.expit(odds + error))
     if least * merged.samples < 1:
-        return builder.refuse(Undecided.BEYOND_RANGE)
+        return builder.build_undecided(Undecided.BEYOND_RANGE)
     ends = (merged.values[merged.find_place(share)] for share in (most, least))
     return builder.build(*ends)

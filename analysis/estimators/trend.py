@@ -15,7 +15,7 @@ from pathlab.analysis.estimators.interval import (
     Undecided,
     as_samples,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import bound_order
@@ -91,7 +91,7 @@ def find_trend(values: ArrayLike, positions: ArrayLike | None = None) -> Trend:
     """
     samples, places = _as_series(values, positions)
     n = samples.size
-    reason = refuse_few(n, MINIMUM_SAMPLES)
+    reason = check_sample_count(n, MINIMUM_SAMPLES)
     if reason is None and (np.ptp(samples) == 0 or np.ptp(places) == 0):
         reason = Undecided.NO_VARIATION
     if reason is not None:
@@ -102,7 +102,7 @@ def find_trend(values: ArrayLike, positions: ArrayLike | None = None) -> Trend:
     spread = math.sqrt(kendall_variance(samples, places))
     tied = np.unique(samples).size < n or np.unique(places).size < n
     exact = not tied and n <= EXACT_SAMPLES
-    found = Trend(
+    trend = Trend(
         n=n,
         tau_ratio=tau,
         p_value=float(stats.kendalltau(places, samples, method="exact").pvalue)
@@ -115,38 +115,38 @@ def find_trend(values: ArrayLike, positions: ArrayLike | None = None) -> Trend:
         change=slope * float(np.ptp(places)),
     )
     if not (np.diff(places) > 0).all():
-        return found
-    return _allow_for_order(found, samples - slope * places, places)
+        return trend
+    return _allow_for_order(trend, samples - slope * places, places)
 
 
-def _allow_for_order(found: Trend, left: NDArray[np.float64], places: NDArray[np.float64]) -> Trend:
+def _allow_for_order(trend: Trend, left: NDArray[np.float64], indices: NDArray[np.float64]) -> Trend:
     """The trend of a series in time, from that of exchangeable values; ``left`` is what its line leaves."""
-    plain = found.slope_interval
-    if plain.low is None or plain.high is None or found.slope is None:
-        return replace(found, p_value=None, p_exact=False, slope_interval=plain)
+    plain = trend.slope_interval
+    if plain.low is None or plain.high is None or trend.slope is None:
+        return replace(trend, p_value=None, p_exact=False, slope_interval=plain)
     # The line runs through two samples or more: rounding must not create an order of their residuals.
     bound = bound_order(np.round(left / (np.ptp(left) or 1.0), 9), 2).bound_ratio
-    inflation, shown, freedom = slope_moments(places, bound)
-    quantile = float(stats.t.ppf((1 + (plain.coverage_ratio or CONFIDENCE_RATIO)) / 2, found.n - 2))
+    inflation, shown, freedom = slope_moments(indices, bound)
+    quantile = float(stats.t.ppf((1 + (plain.coverage_ratio or CONFIDENCE_RATIO)) / 2, trend.n - 2))
     error = (plain.high - plain.low) / 2 / quantile * math.sqrt(inflation / shown)
-    builder = IntervalBuilder(n=found.n, method=METHOD)
-    p_value = student_p_value(found.slope, error, freedom) if error > 0 else float(found.slope == 0)
+    builder = IntervalBuilder(n=trend.n, method=METHOD)
+    p_value = student_p_value(trend.slope, error, freedom) if error > 0 else float(trend.slope == 0)
     return replace(
-        found,
+        trend,
         p_value=p_value,
         p_exact=False,
         inflation_ratio=inflation / shown,
-        slope_interval=builder.build_student(found.slope, error, freedom),
+        slope_interval=builder.build_student(trend.slope, error, freedom),
     )
 
 
-def slope_moments(places: NDArray[np.float64], correlation: float) -> tuple[float, float, float]:
+def slope_moments(indices: NDArray[np.float64], correlation: float) -> tuple[float, float, float]:
     """Effect of a first-order correlation of neighbours on a line's slope, as ``serial.order_moments``.
 
     Inflation of the slope's variance, share of the variance that the samples show about their line, and the
     degrees of freedom of that. Exact up to 300 samples, by their limits for many beyond.
     """
-    n = places.size
+    n = indices.size
     if correlation <= 0:
         return 1.0, 1.0, float(n - 2)
     if n > EXACT_MOMENTS:
@@ -154,7 +154,7 @@ def slope_moments(places: NDArray[np.float64], correlation: float) -> tuple[floa
         return (1 + correlation) / (1 - correlation), 1.0, (n - 2) * (1 - square) / (1 + square)
     lags = np.arange(n)
     known = correlation ** np.abs(lags[:, None] - lags[None, :])
-    axes, _ = np.linalg.qr(np.stack([np.ones(n), places - places.mean()], axis=1))
+    axes, _ = np.linalg.qr(np.stack([np.ones(n), indices - indices.mean()], axis=1))
     along = axes[:, 1]
     left = known - axes @ (axes.T @ known)
     trace = float(np.trace(left))
@@ -190,18 +190,18 @@ def find_common_trend(
         for inside in (numbers == number for number in np.unique(numbers))
         if np.ptp(places[inside]) > 0
     ]
-    found = hodges_lehmann(slopes)
-    slope = plain.slope if found.shift is None else found.shift
+    result = hodges_lehmann(slopes)
+    slope = plain.slope if result.shift is None else result.shift
     return replace(
         plain,
-        p_value=found.p_value,
+        p_value=result.p_value,
         p_exact=False,
-        inflation_ratio=None if found.error_ratio is None else found.error_ratio**2,
+        inflation_ratio=None if result.error_ratio is None else result.error_ratio**2,
         slope=slope,
         slope_interval=replace(
-            found.interval,
+            result.interval,
             n=plain.n,
-            undecided=Undecided.TOO_FEW_SAMPLES if not slopes else found.interval.undecided,
+            undecided=Undecided.TOO_FEW_SAMPLES if not slopes else result.interval.undecided,
         ),
         change=None if slope is None else slope * float(np.ptp(places)),
     )
@@ -249,27 +249,27 @@ def bound_change(
     )
 
 
-def pair_slopes(samples: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+def pair_slopes(samples: NDArray[np.float64], indices: NDArray[np.float64]) -> NDArray[np.float64]:
     """Slopes between all pairs at different positions, sorted; of an even choice where there are too many."""
     if samples.size > MAXIMUM_SAMPLES:
         chosen = np.linspace(0, samples.size - 1, MAXIMUM_SAMPLES).astype(np.int64)
-        samples, places = samples[chosen], places[chosen]
+        samples, indices = samples[chosen], indices[chosen]
     slopes = np.empty(samples.size * (samples.size - 1) // 2)
     end = 0
-    for place in range(samples.size - 1):
-        run = places[place + 1 :] - places[place]
+    for index in range(samples.size - 1):
+        run = indices[index + 1 :] - indices[index]
         apart = run != 0
         begin, end = end, end + int(np.count_nonzero(apart))
-        slopes[begin:end] = (samples[place + 1 :] - samples[place])[apart] / run[apart]
-    found = slopes[:end]
-    found.sort()
-    return found
+        slopes[begin:end] = (samples[index + 1 :] - samples[index])[apart] / run[apart]
+    result = slopes[:end]
+    result.sort()
+    return result
 
 
-def kendall_variance(samples: NDArray[np.float64], places: NDArray[np.float64]) -> float:
+def kendall_variance(samples: NDArray[np.float64], indices: NDArray[np.float64]) -> float:
     """Variance of Kendall's S without a trend, given the ties in both (Kendall 1975, section 4)."""
     n = float(samples.size)
-    ours, theirs = (np.unique(one, return_counts=True)[1].astype(np.float64) for one in (samples, places))
+    ours, theirs = (np.unique(item, return_counts=True)[1].astype(np.float64) for item in (samples, indices))
 
     def terms(counts: NDArray[np.float64]) -> tuple[float, float, float]:
         twos = counts * (counts - 1)
@@ -281,13 +281,13 @@ def kendall_variance(samples: NDArray[np.float64], places: NDArray[np.float64]) 
 
 
 def _normal_p_value(
-    tau: float, spread: float, samples: NDArray[np.float64], places: NDArray[np.float64]
+    tau: float, spread: float, samples: NDArray[np.float64], indices: NDArray[np.float64]
 ) -> float:
     """Two-sided p-value of S with continuity correction."""
     pairs = samples.size * (samples.size - 1) / 2
     untied = [
         pairs - float((counts * (counts - 1) / 2).sum())
-        for counts in (np.unique(one, return_counts=True)[1] for one in (samples, places))
+        for counts in (np.unique(item, return_counts=True)[1] for item in (samples, indices))
     ]
     score = abs(tau) * math.sqrt(untied[0] * untied[1])
     return min(1.0, 2 * float(stats.norm.sf(max(0.0, score - 1) / spread)))
@@ -314,7 +314,7 @@ def _slope_interval(slopes: NDArray[np.float64], spread: float | None, n: int) -
         coverage = None
     builder = IntervalBuilder(n=n, method=METHOD)
     if rank < 1:
-        return builder.refuse(Undecided.TOO_FEW_SAMPLES)
+        return builder.build_undecided(Undecided.TOO_FEW_SAMPLES)
     return builder.build(slopes[rank - 1], slopes[slopes.size - rank], coverage)
 
 
@@ -322,11 +322,11 @@ def _as_series(
     values: ArrayLike, positions: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     samples = as_samples(values, "values")
-    places = np.arange(float(samples.size)) if positions is None else as_samples(positions, "positions")
-    check_lengths(values=samples, positions=places)
-    return samples, places
+    indices = np.arange(float(samples.size)) if positions is None else as_samples(positions, "positions")
+    check_lengths(values=samples, positions=indices)
+    return samples, indices
 
 
 def _without_trend(reason: Undecided, n: int) -> Trend:
-    none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
+    none = IntervalBuilder(n=n, method=METHOD).build_undecided(reason)
     return Trend(n=n, p_exact=False, slope_interval=none, undecided=reason)

@@ -16,7 +16,7 @@ from pathlab.analysis.estimators.interval import (
     as_amounts,
     check_confidence,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.serial import BOUND_RATIO, order_at
 from pathlab.analysis.libraries import special
@@ -93,10 +93,10 @@ def pool_trial_loss(
         raise UsageError("a trial lost more packets than it sent", hint="count duplicates apart")
     total, missing, trials = float(out.sum()), float(gone.sum()), int((out > 0).sum())
     builder = IntervalBuilder(n=trials, method=METHOD, confidence_ratio=confidence_ratio)
-    reason = refuse_few(trials, TRIALS_MIN)
+    reason = check_sample_count(trials, TRIALS_MIN)
     ratio = missing / total if total else None
     dispersion = None
-    interval = builder.refuse(reason or Undecided.NO_SAMPLES)
+    interval = builder.build_undecided(reason or Undecided.NO_SAMPLES)
     if ratio is not None and reason is None:
         least, freedom = _bound_bursts(burst_packets, bursts, trials)
         excess = max(0.0, _measure_dispersion(out[out > 0], gone[out > 0], ratio) - burst_packets)

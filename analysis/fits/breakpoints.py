@@ -24,16 +24,16 @@ from numpy.typing import ArrayLike, NDArray
 from pathlab.analysis.estimators.cells import (
     Floats,
     bound_cycles,
+    check_cycle_order,
     draw_multipliers,
     group_trials,
-    refuse_cycles,
 )
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
     Undecided,
     as_samples,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.fits.curve_fit import Estimate, Statement
 
@@ -88,7 +88,7 @@ def find_breakpoint(
     across, up, numbers = as_samples(x, "x"), as_samples(y, "y"), as_samples(cycles, "cycles")
     labels = np.zeros(up.size) if cells is None else as_samples(cells, "cells")
     check_lengths(x=across, y=up, cycles=numbers, cells=labels)
-    reason = _refuse(across, up)
+    reason = _find_shortage(across, up)
     if reason is not None:
         return _without(Statement(n=up.size), reason)
     hinges = _build_hinges(across, up, numbers, _room(across))
@@ -96,7 +96,7 @@ def find_breakpoint(
     # What tilts a line: a level that the trials of a cycle share does not.
     tilting = hinges.centred * fit.residuals
     order = bound_cycles(group_trials(labels[:, None], tilting, numbers), tilting)
-    refused = refuse_cycles(order)
+    refused = check_cycle_order(order)
     statement = Statement(n=up.size, refused=refused)
     line = fit.slope * hinges.slope_unit
     if refused is not None:
@@ -189,9 +189,9 @@ def _zoom(places: Floats, room: tuple[float, float]) -> tuple[float, float]:
     return max(room[0], float(places.min()) - margin), min(room[1], float(places.max()) + margin)
 
 
-def _refuse(x: Floats, y: Floats) -> Undecided | None:
+def _find_shortage(x: Floats, y: Floats) -> Undecided | None:
     if y.size < MINIMUM_TRIALS:
-        return refuse_few(y.size, MINIMUM_TRIALS)
+        return check_sample_count(y.size, MINIMUM_TRIALS)
     if np.ptp(x) <= 1e-9 * np.abs(x).max() or np.ptp(y) <= 1e-9 * np.abs(y).max():
         return Undecided.NO_VARIATION
     low, high = _room(x)

@@ -14,7 +14,7 @@ from pathlab.analysis.estimators.interval import (
     Undecided,
     as_amounts,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.libraries import linear_model, stats
@@ -85,7 +85,7 @@ def fit_cpu_cost(throughput_bits_per_s: ArrayLike, cpu_percent: ArrayLike) -> Cp
     check_lengths(throughput=rates, CPU_percent=loads)
     carrying = rates > 0
     costs = loads[carrying] / 100 / (rates[carrying] / 8)
-    reason = refuse_few(rates.size, MINIMUM_TRIALS)
+    reason = check_sample_count(rates.size, MINIMUM_TRIALS)
     if reason is None and not carrying.any():
         reason = Undecided.ALL_ZERO
     return CpuCost(
@@ -104,9 +104,9 @@ def _fit_line(
     builder = IntervalBuilder(n=rates.size, method=METHOD)
     definition = CENTRED if intercept else UNCENTRED
     if reason is None:
-        reason = _refuse(rates, intercept)
+        reason = _find_shortage(rates, intercept)
     if reason is not None:
-        none = builder.refuse(reason)
+        none = builder.build_undecided(reason)
         return CpuLine(
             intercept_percent=None if intercept else 0.0,
             intercept_interval_percent=none if intercept else None,
@@ -141,17 +141,17 @@ def _measure_freedom(design: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     basis, triangle = np.linalg.qr(design)
     leverage = np.sum(basis**2, axis=1)
-    spare, found = 1 - leverage, []
+    spare, result = 1 - leverage, []
     for share in (basis @ np.linalg.inv(triangle).T).T:
         # The variance is u'Au of the scatter u: A = MDM of the weights D and of M, which takes off the line.
         weight = (share / np.abs(share).max()) ** 2 / spare
         inner = (basis.T * weight) @ basis
         squares = np.sum(weight**2 * (spare - leverage)) + np.sum(inner**2)  # trace of A squared
-        found.append(np.sum(weight * spare) ** 2 / squares)
-    return np.array(found)
+        result.append(np.sum(weight * spare) ** 2 / squares)
+    return np.array(result)
 
 
-def _refuse(rates: NDArray[np.float64], intercept: bool) -> Undecided | None:
+def _find_shortage(rates: NDArray[np.float64], intercept: bool) -> Undecided | None:
     """Why these throughputs fix no line: without spread, or by one trial alone."""
     if intercept and np.ptp(rates) <= 1e-12 * rates.max():
         return Undecided.NO_VARIATION

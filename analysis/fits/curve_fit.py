@@ -13,8 +13,8 @@ from pathlab.analysis.estimators.cells import (
     Cells,
     Floats,
     bound_cycles,
+    check_cycle_order,
     draw_multipliers,
-    refuse_cycles,
     replicate_interval,
     sum_residuals,
 )
@@ -91,7 +91,8 @@ class Statement:
         if self.refused is not None or not np.isfinite(value):
             return self.estimate(symbol, value, np.empty(0))
         low, high = (
-            replicate_interval(one, n=self.n, confidence_ratio=self.confidence_ratio) for one in replicates
+            replicate_interval(replicate, n=self.n, confidence_ratio=self.confidence_ratio)
+            for replicate in replicates
         )
         if low.low is None or high.low is None:
             return self.missing(symbol, Undecided.NOT_IDENTIFIED)
@@ -110,7 +111,7 @@ class Statement:
 
     def _without(self, reason: Undecided) -> Interval:
         builder = IntervalBuilder(n=self.n, method=METHOD, confidence_ratio=self.confidence_ratio)
-        return builder.refuse(reason)
+        return builder.build_undecided(reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,16 +219,16 @@ def replicate_fits(
     cells = problem.cells
     residuals = problem.standardise(curve)
     order = bound_cycles(cells, residuals)
-    refused = refuse_cycles(order)
+    refused = check_cycle_order(order)
     if refused is not None:
         return Replicates(parameters=parameters, refused=refused)
     multipliers = draw_multipliers(order, resamples, rng)
     shocks = (multipliers @ sum_residuals(cells, residuals)) / cells.trials
     targets = np.maximum(curve + shocks * problem.noise_scale, 0.0)
     weights = np.repeat(problem.weights[None], resamples, axis=0)
-    found = fitter(targets, weights, np.repeat(parameters, resamples, axis=0))
+    result = fitter(targets, weights, np.repeat(parameters, resamples, axis=0))
     return Replicates(
-        parameters=np.concatenate([parameters, found]),
+        parameters=np.concatenate([parameters, result]),
         cell_means=problem.targets + shocks * problem.noise_scale,
     )
 

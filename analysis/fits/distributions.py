@@ -17,7 +17,7 @@ from pathlab.analysis.estimators.interval import (
     IntervalBuilder,
     Undecided,
     as_samples,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.libraries import optimize, stats
 
@@ -83,7 +83,7 @@ def fit_distributions(values: ArrayLike, *, rng: np.random.Generator) -> Distrib
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions, 2nd ed., 1994.
     """
     samples = as_samples(values)
-    reason = refuse_few(samples.size, MINIMUM_SAMPLES)
+    reason = check_sample_count(samples.size, MINIMUM_SAMPLES)
     if reason is None and np.ptp(samples) <= 1e-12 * np.abs(samples).max():
         reason = Undecided.NO_VARIATION
     if reason is not None:
@@ -93,18 +93,18 @@ def fit_distributions(values: ArrayLike, *, rng: np.random.Generator) -> Distrib
     least = float(samples.min())
     scaled = samples / unit
     tail = (1 - CONFIDENCE_RATIO) / 2
-    found = {Distribution.NORMAL: _fit_normal(scaled, tail)}
+    result = {Distribution.NORMAL: _fit_normal(scaled, tail)}
     if least >= 0:
-        found[Distribution.EXPONENTIAL] = _fit_exponential(scaled, tail)
+        result[Distribution.EXPONENTIAL] = _fit_exponential(scaled, tail)
     if least > 0:
-        found[Distribution.LOG_NORMAL] = _fit_log_normal(scaled, tail)
-        found[Distribution.WEIBULL] = _fit_weibull(scaled, tail, rng)
-    fits = [_describe(name, samples, unit, fit) for name, fit in found.items()]
+        result[Distribution.LOG_NORMAL] = _fit_log_normal(scaled, tail)
+        result[Distribution.WEIBULL] = _fit_weibull(scaled, tail, rng)
+    fits = [_describe(name, samples, unit, fit) for name, fit in result.items()]
     fits.sort(key=lambda fit: fit.aic or 0.0)
     ranked = [replace(fit, aic_difference=(fit.aic or 0.0) - (fits[0].aic or 0.0)) for fit in fits]
     ranked += [
         DistributionFit(distribution=name, undecided=Undecided.NOT_POSITIVE)
-        for name in sorted(set(Distribution) - found.keys())
+        for name in sorted(set(Distribution) - result.keys())
     ]
     return Distributions(n=samples.size, fits=tuple(ranked))
 

@@ -15,7 +15,7 @@ from pathlab.analysis.estimators.interval import (
     IntervalBuilder,
     Undecided,
     as_samples,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.libraries import families, generalized_linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
@@ -83,16 +83,16 @@ def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecli
     counts, _ = np.histogram(samples, limits)
     n = int(counts.sum())
     builder = IntervalBuilder(n=n, method=DECLINE_METHOD)
-    reason = _refuse(n, int(np.count_nonzero(counts)))
-    found = FrequencyDecline(
+    reason = _find_shortage(n, int(np.count_nonzero(counts)))
+    decline = FrequencyDecline(
         n=n,
         outside=samples.size - n,
         counts=tuple(counts.tolist()),
-        scale_interval=builder.refuse(reason or Undecided.NOT_IDENTIFIED),
+        scale_interval=builder.build_undecided(reason or Undecided.NOT_IDENTIFIED),
         undecided=reason,
     )
     if reason is not None:
-        return found
+        return decline
     middles = (limits[1:] + limits[:-1]) / 2
     unit = float(limits[-1] - limits[0])
     design = np.stack([np.ones_like(middles), (middles - limits[0]) / unit], axis=1)
@@ -108,11 +108,11 @@ def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecli
     # Beside a slope of 0 the scale leaps from one infinity to the other, so no interval holds it.
     settled = not flat and ends[0] * ends[1] > 0
     return replace(
-        found,
+        decline,
         fitted_counts=tuple(fitted.tolist()),
         density=math.exp(float(fit.params[0]) - slope * float(limits[0])),
         scale=None if flat else -1 / slope,
-        scale_interval=builder.build(-1 / ends[0], -1 / ends[1]) if settled else found.scale_interval,
+        scale_interval=builder.build(-1 / ends[0], -1 / ends[1]) if settled else decline.scale_interval,
         r_squared_ratio=_explain(counts.astype(np.float64), fitted),
     )
 
@@ -135,12 +135,12 @@ def fit_cumulative_climb(values: ArrayLike, edges: ArrayLike) -> CumulativeClimb
     n = samples.size
     below = np.searchsorted(np.sort(samples), ends, side="right") / max(n, 1)
     shares = tuple(below.tolist()) if n else ()
-    reason = _refuse(n, ends.size)
+    reason = _find_shortage(n, ends.size)
     if reason is None and np.ptp(samples) == 0:
         reason = Undecided.NO_VARIATION
     builder = IntervalBuilder(n=n, method=CLIMB_METHOD)
     if reason is not None:
-        none = builder.refuse(reason)
+        none = builder.build_undecided(reason)
         return CumulativeClimb(
             n=n, shares=shares, slope_interval=none, offset_interval=none, undecided=reason
         )
@@ -176,8 +176,8 @@ def _check_edges(edges: ArrayLike) -> Floats:
     return limits
 
 
-def _refuse(n: int, bins: int) -> Undecided | None:
-    few = refuse_few(n, MINIMUM_SAMPLES)
+def _find_shortage(n: int, bins: int) -> Undecided | None:
+    few = check_sample_count(n, MINIMUM_SAMPLES)
     return few or (Undecided.TOO_FEW_LEVELS if bins < MINIMUM_BINS else None)
 
 

@@ -16,7 +16,7 @@ from pathlab.analysis.estimators.interval import (
     as_amounts,
     as_samples,
     check_lengths,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.serial import ordered_median_interval
 
@@ -74,9 +74,11 @@ def find_load_knee(
         if (values := _read_cycle(rates[numbers == number], latencies[numbers == number], levels)) is not None
     ]
     left_out = np.unique(numbers).size - len(known)
-    reason = Undecided.TOO_FEW_LEVELS if 0 < levels.size < MINIMUM_RATES else refuse_few(len(known), 1)
+    reason = (
+        Undecided.TOO_FEW_LEVELS if 0 < levels.size < MINIMUM_RATES else check_sample_count(len(known), 1)
+    )
     if reason is not None:
-        return _refuse(reason, len(known), left_out)
+        return _build_undecided_knee(reason, len(known), left_out)
     places = np.array([_find_place(values, factor) for values in known], dtype=np.float64)
     middle = int(np.quantile(places, 0.5, method="lower"))
     bases = [base for values in known if (base := _measure_base(values, factor)) is not None]
@@ -94,9 +96,9 @@ def find_load_knee(
 
 def _read_cycle(rates: Floats, latencies: Floats, levels: Floats) -> Floats | None:
     """The latency at each level; None where one was not measured. Of several trials the highest counts."""
-    found = np.full(levels.size, -np.inf)
-    np.maximum.at(found, np.searchsorted(levels, rates), np.where(np.isnan(latencies), np.inf, latencies))
-    return None if np.isneginf(found).any() else found
+    result = np.full(levels.size, -np.inf)
+    np.maximum.at(result, np.searchsorted(levels, rates), np.where(np.isnan(latencies), np.inf, latencies))
+    return None if np.isneginf(result).any() else result
 
 
 def _measure_base(values: Floats, factor: float) -> float | None:
@@ -118,20 +120,20 @@ def _find_place(values: Floats, factor: float) -> int:
     return int(beyond[0]) - 1 if beyond.size else values.size - 1
 
 
-def _find_interval(places: Floats, levels: Floats) -> Interval:
-    builder = IntervalBuilder(n=places.size, method=METHOD)
-    found = ordered_median_interval(places + 1)  # from 0, below which no place is
-    if found.limits is None:
-        return builder.refuse(found.undecided or Undecided.TOO_FEW_SAMPLES)
-    low, high = math.floor(found.limits[0] + 1e-9) - 1, math.ceil(found.limits[1] - 1e-9) - 1
+def _find_interval(indices: Floats, levels: Floats) -> Interval:
+    builder = IntervalBuilder(n=indices.size, method=METHOD)
+    result = ordered_median_interval(indices + 1)  # from 0, below which no place is
+    if result.limits is None:
+        return builder.build_undecided(result.undecided or Undecided.TOO_FEW_SAMPLES)
+    low, high = math.floor(result.limits[0] + 1e-9) - 1, math.ceil(result.limits[1] - 1e-9) - 1
     if high >= levels.size - 1 or low < 0:
-        return builder.refuse(Undecided.BEYOND_RANGE)
-    least, most = levels[int(places.min())], levels[int(places.max())]
+        return builder.build_undecided(Undecided.BEYOND_RANGE)
+    least, most = levels[int(indices.min())], levels[int(indices.max())]
     return builder.build(levels[low], levels[high]).cut_at(float(least), float(most))
 
 
-def _refuse(reason: Undecided, cycles: int, left_out: int) -> LoadKnee:
-    none = IntervalBuilder(n=cycles, method=METHOD).refuse(reason)
+def _build_undecided_knee(reason: Undecided, cycles: int, left_out: int) -> LoadKnee:
+    none = IntervalBuilder(n=cycles, method=METHOD).build_undecided(reason)
     return LoadKnee(
         n=cycles,
         left_out=left_out,

@@ -135,7 +135,7 @@ def fit_cycles(message_bytes: ArrayLike, time_ns: ArrayLike, cycles: ArrayLike) 
         and (fit := _fit(sizes[part], times[part])) is not None
     ]
     if not fits:
-        few = IntervalBuilder(n=len(parts), method=MEDIAN_METHOD).refuse(Undecided.TOO_FEW_SAMPLES)
+        few = IntervalBuilder(n=len(parts), method=MEDIAN_METHOD).build_undecided(Undecided.TOO_FEW_SAMPLES)
         return replace(
             whole, message_interval_ns=few, rate_interval_bits_per_s=few, half_size_interval_bytes=few
         )
@@ -151,7 +151,7 @@ def _join_cycles(
 ) -> MessageCost:
     """The medians of the cycles' costs of a message and of a byte, ns, and of their ratio."""
     builder = IntervalBuilder(n=own_ns.size, method=MEDIAN_METHOD)
-    none = builder.refuse(Undecided.NOT_IDENTIFIED)
+    none = builder.build_undecided(Undecided.NOT_IDENTIFIED)
     message, byte = float(np.median(own_ns)), float(np.median(per_byte_ns))
     grows, slopes = bool((per_byte_ns > 0).all()), ordered_median_interval(per_byte_ns)
     rates, half, halves = none, None, none
@@ -161,8 +161,8 @@ def _join_cycles(
         rates = slopes.transform(lambda end: 8e9 / end)
     if grows and message > 0:
         ratios = own_ns / per_byte_ns
-        half, found = float(np.median(ratios)), ordered_median_interval(ratios)
-        halves = found.transform(lambda end: max(end, 0.0))
+        half, result = float(np.median(ratios)), ordered_median_interval(ratios)
+        halves = result.transform(lambda end: max(end, 0.0))
     fitted = message + byte * measured[0]
     scatter = tuple((measured[1] / fitted - 1).tolist())
     return MessageCost(
@@ -180,11 +180,11 @@ def _join_cycles(
 
 def _build_interval(ends: tuple[float, float] | None, n: int, method: str) -> Interval:
     builder = IntervalBuilder(n=n, method=method)
-    return builder.refuse(Undecided.NOT_IDENTIFIED) if ends is None else builder.build(*ends)
+    return builder.build_undecided(Undecided.NOT_IDENTIFIED) if ends is None else builder.build(*ends)
 
 
 def _undecided(reason: Undecided, n: int) -> MessageCost:
-    none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
+    none = IntervalBuilder(n=n, method=METHOD).build_undecided(reason)
     return MessageCost(
         n=n,
         message_interval_ns=none,

@@ -171,14 +171,14 @@ def average_points(
     cell with the highest fitted rate. N_90 also where fewer streams than were measured may suffice (beyond
     range).
     """
-    found = [_move_points(problem, member, misfit.ratio, rng) for member in members]
+    result = [_move_points(problem, member, misfit.ratio, rng) for member in members]
     weights = np.array([member.weight_ratio for member in members])
     decided = statement.refused is None
 
     def pool(name: str) -> Floats:
-        return np.concatenate([getattr(points, name)[1:] for points in found])
+        return np.concatenate([getattr(points, name)[1:] for points in result])
 
-    rising = float(np.sum(weights[[bool(np.isinf(points.n_high[0])) for points in found]]))
+    rising = float(np.sum(weights[[bool(np.isinf(points.n_high[0])) for points in result]]))
     if decided:
         rising = float(np.mean(np.isinf(pool("n_high"))))
     reason = Undecided.NO_FIT if misfit.gross else Undecided.STILL_RISING
@@ -186,7 +186,7 @@ def average_points(
         top_means = _draw_top_cell(problem, members) if decided else None
         return statement.missing(CAPACITY, reason, top_means), statement.missing(N_90, reason)
     rate = problem.reference_bits_per_s
-    capacity = float(weights @ [points.capacity[0] for points in found])
+    capacity = float(weights @ [points.capacity[0] for points in result])
     n_90 = _reach(problem, members, SUFFICIENT_RATIO * capacity)
     ends = [pool(name) for name in ("highest", "bound", "n_low", "n_high")] if decided else [np.empty(0)] * 4
     top = statement.enclose(CAPACITY, capacity * rate, (ends[0] * rate, ends[1] * rate))
@@ -201,15 +201,17 @@ def _draw_top_cell(problem: Problem, members: Sequence[Member]) -> Floats:
     """Resampled means of the cell with the highest fitted rate, bit/s."""
     levels = problem.cells.levels[:, 0]
     at = int(np.argmax(average_curves(members, levels, float(levels[-1]))))
-    drawn = [one.replicates.cell_means for one in members if one.replicates.cell_means is not None]
+    drawn = [member.replicates.cell_means for member in members if member.replicates.cell_means is not None]
     means: Floats = np.concatenate(drawn)[:, at] * problem.reference_bits_per_s
     return means
 
 
 def average_curves(members: Sequence[Member], streams: Floats, most: float) -> Floats:
     """The members' curves averaged by weight, in the reference rate; ``most``: the most streams measured."""
-    curves = [MODELS[one.family].curve(streams, one.replicates.parameters[:1], most)[0] for one in members]
-    average: Floats = np.tensordot([one.weight_ratio for one in members], np.stack(curves), axes=1)
+    curves = [
+        MODELS[member.family].curve(streams, member.replicates.parameters[:1], most)[0] for member in members
+    ]
+    average: Floats = np.tensordot([member.weight_ratio for member in members], np.stack(curves), axes=1)
     return average
 
 
@@ -225,7 +227,7 @@ def draw_band(
     streams = np.union1d(np.round(np.linspace(least, most, points)), levels)
     fitted = average_curves(members, streams, most)
     refits = np.concatenate(
-        [MODELS[one.family].curve(streams, one.replicates.parameters[1:], most) for one in members]
+        [MODELS[member.family].curve(streams, member.replicates.parameters[1:], most) for member in members]
     )
     residuals = problem.standardise(fitted[np.searchsorted(streams, levels)])
     n, size = problem.cells.n, members[0].replicates.parameters.shape[1]

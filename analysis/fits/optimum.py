@@ -12,9 +12,9 @@ from pathlab.analysis.estimators.cells import (
     Cells,
     Floats,
     bound_cycles,
+    check_cycle_order,
     draw_multipliers,
     group_trials,
-    refuse_cycles,
     replicate_interval,
     sum_residuals,
 )
@@ -79,14 +79,14 @@ def find_optimal_streams(
         raise UsageError("dRTT: not a flat sequence of numbers", hint="mark what was not measured with NaN")
     numbers = as_samples(cycles, "cycles")
     check_lengths(streams=counts, throughput=rates, dRTT=rises, cycles=numbers)
-    _, place, trials = np.unique(counts[~np.isnan(rises)], return_inverse=True, return_counts=True)
+    _, index, trials = np.unique(counts[~np.isnan(rises)], return_inverse=True, return_counts=True)
     usable = np.zeros(rises.size, dtype=bool)
-    usable[np.flatnonzero(~np.isnan(rises))] = (trials >= MINIMUM_TRIALS)[place]
+    usable[np.flatnonzero(~np.isnan(rises))] = (trials >= MINIMUM_TRIALS)[index]
     left_out = tuple(sorted(set(counts.tolist()) - set(counts[usable].tolist())))
-    reason = _refuse(counts[usable], rates[usable])
+    reason = _find_shortage(counts[usable], rates[usable])
     if reason is not None:
         n = int(usable.sum())
-        none = IntervalBuilder(n=n, method=METHOD).refuse(reason)
+        none = IntervalBuilder(n=n, method=METHOD).build_undecided(reason)
         return OptimalStreams(n=n, interval=none, left_out=left_out, undecided=reason)
     carried = group_trials(counts[usable, None], rates[usable], numbers[usable])
     delayed = group_trials(counts[usable, None], rises[usable], numbers[usable])
@@ -102,7 +102,7 @@ def find_optimal_streams(
     )
 
 
-def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
+def _find_shortage(counts: Floats, rates: Floats) -> Undecided | None:
     if counts.size == 0:
         return Undecided.TOO_FEW_SAMPLES
     levels = np.unique(counts)
@@ -127,15 +127,15 @@ def _interval(carried: Cells, delayed: Cells, rng: np.random.Generator) -> Inter
         bound_cycles(cells, rest / scale)
         for cells, rest, scale in zip((carried, delayed), rests, scales, strict=True)
     ]
-    order = max(orders, key=lambda one: one.bound_ratio)
-    refused = refuse_cycles(order)
+    order = max(orders, key=lambda item: item.bound_ratio)
+    refused = check_cycle_order(order)
     if refused is not None:
-        return IntervalBuilder(n=carried.n, method=METHOD).refuse(refused)
+        return IntervalBuilder(n=carried.n, method=METHOD).build_undecided(refused)
     multipliers = draw_multipliers(order, RESAMPLES, rng)
     moved = [
         cells.means + multipliers @ sum_residuals(cells, rest) / cells.trials
         for cells, rest in zip((carried, delayed), rests, strict=True)
     ]
     rates = np.maximum(moved[0], 1e-3 * carried.means)
-    found = carried.levels[np.argmin(_rank(moved[1], rates), axis=1), 0]
-    return replicate_interval(found, n=carried.n, confidence_ratio=CONFIDENCE_RATIO)
+    result = carried.levels[np.argmin(_rank(moved[1], rates), axis=1), 0]
+    return replicate_interval(result, n=carried.n, confidence_ratio=CONFIDENCE_RATIO)

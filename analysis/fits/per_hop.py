@@ -190,19 +190,19 @@ def estimate_hops(hops: Sequence[HopSamples], confidence_ratio: float = CONFIDEN
             raise UsageError(f"hop {later} comes out of turn", hint="pass the hops in the path's order")
     fitted = {}
     for floor in Floor:
-        found = [find_floors(samples.sizes_bytes, samples.rtt_ns, floor) for samples in hops]
-        fitted[floor] = [(one, fit_line(one)) for one in found]
+        floorses = [find_floors(samples.sizes_bytes, samples.rtt_ns, floor) for samples in hops]
+        fitted[floor] = [(item, fit_line(item)) for item in floorses]
     chosen = min(Floor, key=lambda floor: _test_scatter(fitted[floor]))
     estimates: list[HopEstimate] = []
     before = _SizeFit(hop=0)
     for index, samples in enumerate(hops):
-        one, rate = fitted[chosen][index]
+        item, rate = fitted[chosen][index]
         delay = fitted[Floor.MINIMUM][index][1]
         if rate is None or delay is None:
-            estimates.append(_unfitted(samples.hop, before.hop, one, confidence_ratio))
+            estimates.append(_unfitted(samples.hop, before.hop, item, confidence_ratio))
             continue
         fit = _SizeFit(hop=samples.hop, rate=rate, delay=delay)
-        estimates.append(_compare(one, samples.reply_bytes, (before, fit), confidence_ratio))
+        estimates.append(_compare(item, samples.reply_bytes, (before, fit), confidence_ratio))
         before = fit
     return HopEstimates(floor=chosen, hops=tuple(estimates))
 
@@ -225,7 +225,7 @@ def _test_scatter(fits: Sequence[tuple[Floors, SizeLine | None]]) -> float:
 def _unfitted(hop: int, from_hop: int, floors: Floors, confidence_ratio: float) -> HopEstimate:
     reason = Undecided.TOO_FEW_LEVELS if floors.samples else Undecided.NO_SAMPLES
     builder = IntervalBuilder(n=floors.samples, method=METHOD, confidence_ratio=confidence_ratio)
-    none = builder.refuse(reason)
+    none = builder.build_undecided(reason)
     return HopEstimate(
         hop=hop,
         from_hop=from_hop,
@@ -282,5 +282,5 @@ def _half_width(parts: Sequence[tuple[float, int]], confidence_ratio: float) -> 
 def _capacity_interval(growth: float, ends: tuple[float, float], builder: IntervalBuilder) -> Interval:
     low, high = ends
     if low <= 0:
-        return builder.refuse(Undecided.NOT_POSITIVE if growth <= 0 else Undecided.BEYOND_RANGE)
+        return builder.build_undecided(Undecided.NOT_POSITIVE if growth <= 0 else Undecided.BEYOND_RANGE)
     return builder.build(BITS_NS / high, BITS_NS / low)

@@ -139,7 +139,7 @@ def fit_saturation(
     rates = as_amounts(throughput_bits_per_s, "throughput")
     numbers = as_samples(cycles, "cycles")
     check_lengths(streams=counts, throughput=rates, cycles=numbers)
-    reason = _refuse(counts, rates)
+    reason = _find_shortage(counts, rates)
     if reason is not None:
         return _undecided(reason, rates.size, np.unique(numbers).size, options)
     cells = group_trials(counts[:, None], rates, numbers)
@@ -180,7 +180,7 @@ def _as_counts(streams: ArrayLike) -> Floats:
     return counts
 
 
-def _refuse(counts: Floats, rates: Floats) -> Undecided | None:
+def _find_shortage(counts: Floats, rates: Floats) -> Undecided | None:
     if rates.size == 0:
         return Undecided.NO_SAMPLES
     if rates.max() == 0:
@@ -242,10 +242,10 @@ def _fit(problem: Problem, model: SaturationModel, starts: Floats | None = None)
         )
     rows = len(starts)
     data = np.repeat(targets[None], rows, axis=0), np.repeat(weights[None], rows, axis=0)
-    found = _fit_rows(problem, model, data, starts)
-    best = slice(int(np.argmin(found.squares)), int(np.argmin(found.squares)) + 1)
+    result = _fit_rows(problem, model, data, starts)
+    best = slice(int(np.argmin(result.squares)), int(np.argmin(result.squares)) + 1)
     return Fits(
-        parameters=found.parameters[best], squares=found.squares[best], converged=found.converged[best]
+        parameters=result.parameters[best], squares=result.squares[best], converged=result.converged[best]
     )
 
 

@@ -105,7 +105,7 @@ def fit_surface(
     numbers = as_samples(cycles, "cycles")
     check_lengths(streams_and_windows=levels[:, 0], throughput=rates, cycles=numbers)
     cells = group_trials(levels, rates, numbers) if rates.size else None
-    reason = _refuse(cells)
+    reason = _find_shortage(cells)
     if cells is None or reason is not None:
         return _undecided(reason or Undecided.NO_SAMPLES, cells, options)
     problem = build_problem(cells, None if options.noise is Noise.ABSOLUTE else cells.means)
@@ -151,7 +151,7 @@ def _as_levels(streams_and_windows: ArrayLike) -> Floats:
     return np.stack([counts, windows], axis=1)
 
 
-def _refuse(cells: Cells | None) -> Undecided | None:
+def _find_shortage(cells: Cells | None) -> Undecided | None:
     if cells is None:
         return Undecided.NO_SAMPLES
     if cells.values.max() == 0:
@@ -196,8 +196,8 @@ def _surface(products: Floats, parameters: Floats) -> Floats:
 
 def _fit_rows(problem: Problem, targets: Floats, weights: Floats, starts: Floats) -> tuple[Floats, Floats]:
     products = _products(problem)
-    found = fit_many(lambda rows: _surface(products, rows), targets, weights, starts, (LOW, HIGH))
-    return found.parameters, found.squares
+    many = fit_many(lambda rows: _surface(products, rows), targets, weights, starts, (LOW, HIGH))
+    return many.parameters, many.squares
 
 
 def _search(problem: Problem) -> Floats:

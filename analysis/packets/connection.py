@@ -291,7 +291,7 @@ def _find_acknowledged(
     What was sent within the longest round trip of the capture's end may still be, and counts. Selective
     acknowledgements do not: behind a hole that is never filled the receiver delivers nothing.
     """
-    longest_ns = max((int(one.rtts_ns.max()) for one in rtts if len(one.rtts_ns)), default=0)
+    longest_ns = max((int(rtt.rtts_ns.max()) for rtt in rtts if len(rtt.rtts_ns)), default=0)
     pending = data.times_ns >= end_ns - longest_ns
     acked = int(acks.acks[-1]) if len(acks) else NO_EDGE
     if len(data) and acked < int(data.starts[0]):
@@ -367,8 +367,8 @@ def _draw_window_edges(acks: ReturnedAcks, windows: Rows, span: TimeSpan, base: 
 
 
 def _draw_sack_edges(back: Segments, acks: ReturnedAcks, span: TimeSpan, base: int) -> TraceCurve:
-    places, _, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
-    return reduce_curve(acks.times_ns[places], right, span, base=base)
+    indices, _, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
+    return reduce_curve(acks.times_ns[indices], right, span, base=base)
 
 
 def _summarize_flight(flight: FlightSamples) -> FlightSummary:

@@ -83,23 +83,23 @@ def drop_copies(sides: Sides, measure_rtt: Callable[[Sides], int | None]) -> tup
     often.
     """
     twins = [_find_twins(side) for side in sides]
-    if not any(len(one.rows) for one in twins):
+    if not any(len(twin.rows) for twin in twins):
         return sides, (0, 0)
     times = _count_times(twins)
-    chosen = [_choose_copies(one, count) for one, count in zip(twins, times, strict=True)]
-    open_ones = [place for place, count in enumerate(times) if count == 1 and len(twins[place].rows)]
+    chosen = [_choose_copies(twin, count) for twin, count in zip(twins, times, strict=True)]
+    open_ones = [index for index, count in enumerate(times) if count == 1 and len(twins[index].rows)]
     rtt_ns = measure_rtt(_drop_rows(sides, twins, chosen)) if open_ones else None
     if rtt_ns is not None:
-        for place in open_ones:
-            chosen[place] |= twins[place].take_space & (twins[place].gaps_ns < rtt_ns)
+        for index in open_ones:
+            chosen[index] |= twins[index].take_space & (twins[index].gaps_ns < rtt_ns)
     return _drop_rows(sides, twins, chosen), (int(chosen[0].sum()), int(chosen[1].sum()))
 
 
 def _drop_rows(sides: Sides, twins: Sequence[_Twins], chosen: Sequence[Flags]) -> Sides:
     kept = []
-    for side, one, copies in zip(sides, twins, chosen, strict=True):
+    for side, twin, copies in zip(sides, twins, chosen, strict=True):
         keep = np.ones(len(side), dtype=np.bool_)
-        keep[one.rows[copies]] = False
+        keep[twin.rows[copies]] = False
         kept.append(side.select(keep) if copies.any() else side)
     return kept[0], kept[1]
 
@@ -107,9 +107,9 @@ def _drop_rows(sides: Sides, twins: Sequence[_Twins], chosen: Sequence[Flags]) -
 def _find_twins(side: Segments) -> _Twins:
     blocks = _mix_sack_blocks(side)
     mixed = np.zeros(len(side), dtype=np.uint32) if blocks is None else blocks.copy()
-    for place, name in enumerate(_COMPARED):
+    for index, name in enumerate(_COMPARED):
         mixed ^= getattr(side, name).astype(np.uint32)
-        mixed *= np.uint32(_FACTORS[place % len(_FACTORS)])
+        mixed *= np.uint32(_FACTORS[index % len(_FACTORS)])
         mixed ^= mixed >> np.uint32(15)
     order = np.argsort(mixed, kind="stable")
     mixed = mixed[order]
@@ -135,7 +135,7 @@ def _find_twins(side: Segments) -> _Twins:
         gaps_ns=np.abs(side.times_ns[rows] - side.times_ns[before]),
         take_space=space[rows],
         are_syn=side.flags[rows] & SYN > 0,
-        are_told_apart=(side.ip_ids[rows] > 0) & (len(rows) > 0 and _tell_ids_apart(side, first)),
+        are_told_apart=(side.ip_ids[rows] > 0) & (len(rows) > 0 and _have_distinct_ids(side, first)),
         segments=int((space & first).sum()),
     )
 
@@ -151,7 +151,7 @@ def _mix_sack_blocks(side: Segments) -> NDArray[np.uint32] | None:
     return mixed
 
 
-def _tell_ids_apart(side: Segments, first: Flags) -> bool:
+def _have_distinct_ids(side: Segments, first: Flags) -> bool:
     """Whether IP identifications differ from one packet to the next, copies left out."""
     ids = side.ip_ids[first & (side.marks & HAS_IP_ID > 0)]
     return len(ids) > 1 and bool(np.mean(ids[1:] != ids[:-1]) >= DIFFERENT_RATIO)
@@ -162,27 +162,27 @@ def _count_times(twins: Sequence[_Twins]) -> list[int]:
 
     A direction without data is as the other one.
     """
-    counts = [one.count_again() for one in twins]
-    segments, groups = sum(one.segments for one in twins), sum(group for group, _ in counts)
+    counts = [twin.count_again() for twin in twins]
+    segments, groups = sum(twin.segments for twin in twins), sum(group for group, _ in counts)
     if groups < EVERY_MIN or groups < EVERY_RATIO * segments:
         return [1, 1]
     times = 1 + round(sum(again for _, again in counts) / groups)
     pairs = zip(twins, counts, strict=True)
-    return [times if group >= EVERY_RATIO * one.segments else 1 for one, (group, _) in pairs]
+    return [times if group >= EVERY_RATIO * item.segments else 1 for item, (group, _) in pairs]
 
 
-def _choose_copies(one: _Twins, times: int) -> Flags:
+def _choose_copies(item: _Twins, times: int) -> Flags:
     """Which of the twins are copies, whatever the round trip is."""
-    soon = one.soon
-    chosen = one.are_told_apart | (one.are_syn & soon)
+    soon = item.soon
+    chosen = item.are_told_apart | (item.are_syn & soon)
     if times == 1:
         return chosen
-    begins = np.ones(len(one.rows), dtype=np.bool_)
-    begins[1:] = one.before[1:] != one.rows[:-1]
+    begins = np.ones(len(item.rows), dtype=np.bool_)
+    begins[1:] = item.before[1:] != item.rows[:-1]
     begins |= ~soon
-    places = np.arange(len(one.rows))
-    begun = np.maximum.accumulate(np.where(begins, places, 0))
+    indices = np.arange(len(item.rows))
+    begun = np.maximum.accumulate(np.where(begins, indices, 0))
     # The first of equal packets is no twin and has rank 0; so has a twin that came late, which is a packet.
-    ranks = places - begun + soon[begun]
+    ranks = indices - begun + soon[begun]
     chosen |= soon & (ranks % times != 0)
     return chosen

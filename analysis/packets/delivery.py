@@ -69,24 +69,24 @@ def find_late_segments(
     ``windows_bytes``: the receiver's window in each of ``acks``, -1: not known but for 0. ``base_rtt_ns``:
     the shortest RTT from end to end; a retransmission cannot follow a hole sooner. None: not known.
     """
-    places = np.flatnonzero(data.starts < data.high_before)
+    indices = np.flatnonzero(data.starts < data.high_before)
     gaps = np.flatnonzero(data.starts > data.high_before)
-    filled, opened_by, unseen = _fill_holes(data, places, gaps)
-    kinds = np.full(len(places), int(Late.RETRANSMISSION))
+    filled, opened_by, unseen = _fill_holes(data, indices, gaps)
+    kinds = np.full(len(indices), int(Late.RETRANSMISSION))
     filling = filled > 0
     overtaken = data.rows[opened_by[filling]]
-    late_times = np.zeros(len(places), dtype=np.int64)
-    late_times[filling] = data.times_ns[places[filling]] - data.times_ns[opened_by[filling]]
+    late_times = np.zeros(len(indices), dtype=np.int64)
+    late_times[filling] = data.times_ns[indices[filling]] - data.times_ns[opened_by[filling]]
     counting = _is_counting(segments, data)
     kinds[filling] = _classify_fillers(
-        segments, data.rows[places[filling]], overtaken, late_times[filling], counting, base_rtt_ns
+        segments, data.rows[indices[filling]], overtaken, late_times[filling], counting, base_rtt_ns
     )
-    kinds[~filling] = _classify_seen(segments, data, places[~filling], acks, windows_bytes)
+    kinds[~filling] = _classify_seen(segments, data, indices[~filling], acks, windows_bytes)
     reordered = kinds == Late.REORDERED
-    extents = np.where(reordered, places - opened_by, 0)
-    beyond = np.maximum(data.ends_at(places) - data.high_before[places], 0)
+    extents = np.where(reordered, indices - opened_by, 0)
+    beyond = np.maximum(data.ends_at(indices) - data.high_before[indices], 0)
     return LateSegments(
-        places=places,
+        places=indices,
         kinds=kinds,
         extents=extents,
         late_times_ns=np.where(reordered, late_times, 0),
@@ -95,20 +95,20 @@ def find_late_segments(
     )
 
 
-def _fill_holes(data: SentData, places: Integers, gaps: Integers) -> tuple[Integers, Integers, int]:
+def _fill_holes(data: SentData, indices: Integers, gaps: Integers) -> tuple[Integers, Integers, int]:
     """Bytes of holes that each late segment fills, which segment opened the first such hole, bytes left.
 
     Sequence space is cut at every edge of a hole and of a late segment. Each piece of a hole is filled once,
     and pieces that are filled are skipped by following links that are shortened on the way (union-find), so
     that all takes linear time but for the sorting.
     """
-    filled = np.zeros(len(places), dtype=np.int64)
-    opened_by = places.copy()
+    filled = np.zeros(len(indices), dtype=np.int64)
+    opened_by = indices.copy()
     left, right = data.high_before[gaps], data.starts[gaps]
     hole_bytes = int((right - left).sum())
-    if not len(gaps) or not len(places):
+    if not len(gaps) or not len(indices):
         return filled, opened_by, hole_bytes
-    starts, ends = data.starts[places], np.minimum(data.ends_at(places), data.high_before[places])
+    starts, ends = data.starts[indices], np.minimum(data.ends_at(indices), data.high_before[indices])
     bounds = np.unique(np.concatenate((starts, ends, left, right)))
     hole = np.searchsorted(left, bounds[:-1], side="right") - 1
     is_open = (hole >= 0) & (bounds[:-1] < right[np.maximum(hole, 0)])
@@ -178,7 +178,7 @@ def _classify_fillers(
 
 
 def _classify_seen(
-    segments: Segments, data: SentData, places: Integers, acks: ReturnedAcks, windows_bytes: Rows
+    segments: Segments, data: SentData, indices: Integers, acks: ReturnedAcks, windows_bytes: Rows
 ) -> Integers:
     """RETRANSMISSION, but for a keep-alive or a probe of a closed window.
 
@@ -186,24 +186,30 @@ def _classify_seen(
     window is 0, beyond all that the receiver has offered; what is sent when the window opens carries its byte
     once more (section 3.8.6.1).
     """
-    kinds = np.full(len(places), int(Late.RETRANSMISSION))
-    if not len(places) or not len(acks):
+    kinds = np.full(len(indices), int(Late.RETRANSMISSION))
+    if not len(indices) or not len(acks):
         return kinds
-    latest = find_latest(acks.numbers, data.numbers[places])
+    latest = find_latest(acks.numbers, data.numbers[indices])
     known, heard = np.maximum(latest, 0), latest >= 0
-    single = (data.lengths[places] == 1) & (segments.payload_bytes[data.rows[places]] == 1)
-    keep_alive = heard & single & (data.ends_at(places) <= acks.acks[known])
+    single = (data.lengths[indices] == 1) & (segments.payload_bytes[data.rows[indices]] == 1)
+    keep_alive = heard & single & (data.ends_at(indices) <= acks.acks[known])
     edges = acks.acks + np.maximum(windows_bytes, 0)
-    beyond = heard & (data.starts[places] >= acks.acks[known])
+    beyond = heard & (data.starts[indices] >= acks.acks[known])
     offered = np.maximum.accumulate(edges)[known]
-    whole = bool(windows_bytes.max() > 0 and windows_bytes.min() >= 0) & (data.starts[places] >= offered)
+    whole = bool(windows_bytes.max() > 0 and windows_bytes.min() >= 0) & (data.starts[indices] >= offered)
     closed = beyond & (windows_bytes[known] == 0) & (single | whole)
     in_order = np.flatnonzero(data.in_order)
-    found = in_order[np.maximum(np.searchsorted(data.starts[in_order], data.starts[places], "right") - 1, 0)]
-    then = find_latest(acks.numbers, data.numbers[found])
-    probed = (then >= 0) & (windows_bytes[np.maximum(then, 0)] == 0) & (data.lengths[found] == 1)
-    probed &= (data.starts[found] == data.starts[places]) & (data.high_before[places] == data.ends_at(found))
-    probed &= segments.payload_bytes[data.rows[found]] == 1
-    opened = probed & heard & (windows_bytes[known] != 0) & (data.ends_at(places) > data.high_before[places])
+    result = in_order[
+        np.maximum(np.searchsorted(data.starts[in_order], data.starts[indices], "right") - 1, 0)
+    ]
+    then = find_latest(acks.numbers, data.numbers[result])
+    probed = (then >= 0) & (windows_bytes[np.maximum(then, 0)] == 0) & (data.lengths[result] == 1)
+    probed &= (data.starts[result] == data.starts[indices]) & (
+        data.high_before[indices] == data.ends_at(result)
+    )
+    probed &= segments.payload_bytes[data.rows[result]] == 1
+    opened = (
+        probed & heard & (windows_bytes[known] != 0) & (data.ends_at(indices) > data.high_before[indices])
+    )
     kinds[keep_alive | closed | opened] = int(Late.PROBE)
     return kinds

@@ -52,9 +52,9 @@ def read_opening(there: Segments, back: Segments) -> Opening:
     sides = (there, back)
     is_syn = [side.flags & (SYN | ACK) == SYN for side in sides]
     is_syn_ack = [side.flags & (SYN | ACK) == SYN | ACK for side in sides]
-    client = next((place for place in (0, 1) if is_syn[place].any()), None)
+    client = next((index for index in (0, 1) if is_syn[index].any()), None)
     if client is None:
-        client = next((1 - place for place in (0, 1) if is_syn_ack[place].any()), None)
+        client = next((1 - index for index in (0, 1) if is_syn_ack[index].any()), None)
     if client is None:
         return Opening(client=None)
     ours, theirs = sides[client], sides[1 - client]
@@ -106,7 +106,7 @@ def split_connections(there: Segments, back: Segments) -> Iterator[tuple[Segment
         begins.append(side.numbers[rows[fresh[: len(rows)]]])
     first = min((int(side.numbers[0]) for side in sides if len(side)), default=0)
     # Both ends may open at once (RFC 9293, figure 8): the first SYN of the second end begins nothing then.
-    openers = [one.tolist() for one in begins]
+    openers = [begin.tolist() for begin in begins]
     if openers[0] and openers[1]:
         late = 0 if openers[0][0] > openers[1][0] else 1
         other = sides[1 - late]
@@ -115,5 +115,5 @@ def split_connections(there: Segments, back: Segments) -> Iterator[tuple[Segment
             openers[late] = openers[late][1:]
     cuts = sorted({first, *openers[0], *openers[1]})
     edges = [[*np.searchsorted(side.numbers, cuts).tolist(), len(side)] for side in sides]
-    for place in range(len(cuts)):
-        yield there.slice(*edges[0][place : place + 2]), back.slice(*edges[1][place : place + 2])
+    for index in range(len(cuts)):
+        yield there.slice(*edges[0][index : index + 2]), back.slice(*edges[1][index : index + 2])

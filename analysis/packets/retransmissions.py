@@ -58,7 +58,7 @@ def explain_retransmissions(
     data: SentData,
     acks: ReturnedAcks,
     duplicate_acks: Flags,
-    places: Integers,
+    indices: Integers,
     *,
     base_rtt_ns: int | None,
     sack_permitted: bool | None,
@@ -68,15 +68,15 @@ def explain_retransmissions(
     ``base_rtt_ns``: shortest RTT from end to end, None: not known. ``sack_permitted`` False: neither SACK nor
     tail-loss probes; None: not known.
     """
-    spurious, blocks, unmatched = _find_spurious(back, data, acks, places)
-    causes = np.full(len(places), int(Cause.UNKNOWN))
-    if len(acks) and len(places):
+    spurious, blocks, unmatched = _find_spurious(back, data, acks, indices)
+    causes = np.full(len(indices), int(Cause.UNKNOWN))
+    if len(acks) and len(indices):
         causes[:] = _explain(
-            data, acks, duplicate_acks, places, base_rtt_ns, probes=sack_permitted is not False
+            data, acks, duplicate_acks, indices, base_rtt_ns, probes=sack_permitted is not False
         )
-    causes[segments.flags[data.rows[places]] & SYN > 0] = int(Cause.TIMEOUT)
+    causes[segments.flags[data.rows[indices]] & SYN > 0] = int(Cause.TIMEOUT)
     return Retransmissions(
-        places=places,
+        places=indices,
         causes=causes,
         spurious=spurious,
         dsack_blocks=blocks,
@@ -88,13 +88,13 @@ def _explain(
     data: SentData,
     acks: ReturnedAcks,
     duplicate_acks: Flags,
-    places: Integers,
+    indices: Integers,
     base_rtt_ns: int | None,
     *,
     probes: bool,
 ) -> Integers:
     """One pass over the retransmissions with the state of the sender's recovery."""
-    latest = find_latest(acks.numbers, data.numbers[places])
+    latest = find_latest(acks.numbers, data.numbers[indices])
     known = np.maximum(latest, 0)
     lowest = int(data.starts[0])
     unacked = np.where(latest >= 0, acks.acks[known], lowest)
@@ -105,9 +105,9 @@ def _explain(
     duplicates = np.where(latest >= 0, (counted - at_advance)[known], 0)
     last_event = np.maximum(
         np.where(latest >= 0, acks.times_ns[known], NO_EDGE),
-        np.where(places > 0, data.times_ns[np.maximum(places - 1, 0)], NO_EDGE),
+        np.where(indices > 0, data.times_ns[np.maximum(indices - 1, 0)], NO_EDGE),
     )
-    quiet = data.times_ns[places] - last_event
+    quiet = data.times_ns[indices] - last_event
     pause_ns = TIMEOUT_MIN_NS if base_rtt_ns is None else base_rtt_ns
     timeout_ns = max(TIMEOUT_MIN_NS, pause_ns)
     causes: list[int] = []
@@ -117,9 +117,9 @@ def _explain(
         *(
             column.tolist()
             for column in (
-                data.starts[places],
-                data.ends_at(places),
-                data.high_before[places],
+                data.starts[indices],
+                data.ends_at(indices),
+                data.high_before[indices],
                 unacked,
                 edges,
                 duplicates,
@@ -148,14 +148,14 @@ def _explain(
 
 
 def _find_spurious(
-    back: Segments, data: SentData, acks: ReturnedAcks, places: Integers
+    back: Segments, data: SentData, acks: ReturnedAcks, indices: Integers
 ) -> tuple[Flags, int, int]:
     """Which retransmissions a D-SACK block says were not needed; blocks; blocks without a retransmission.
 
     RFC 2883, section 4: the first block of an option is a D-SACK where it lies below the acknowledgement, or
     within the second block.
     """
-    spurious = np.zeros(len(places), dtype=np.bool_)
+    spurious = np.zeros(len(indices), dtype=np.bool_)
     at, left, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
     if not len(at):
         return spurious, 0, 0
@@ -163,22 +163,22 @@ def _find_spurious(
     second = np.append(~first[1:], False)  # whether the block after it is of the same segment
     inside = second & (np.roll(left, -1) <= left) & (np.roll(right, -1) >= right)
     duplicate = np.flatnonzero(first & ((right <= acks.own_acks[at]) | inside))
-    if not len(places):
+    if not len(indices):
         return spurious, len(duplicate), len(duplicate)
-    starts = np.unique(data.starts[places])
-    kind = np.searchsorted(starts, data.starts[places]).tolist()
-    numbers, ends = data.numbers[places].tolist(), data.ends_at(places).tolist()
+    starts = np.unique(data.starts[indices])
+    kind = np.searchsorted(starts, data.starts[indices]).tolist()
+    numbers, ends = data.numbers[indices].tolist(), data.ends_at(indices).tolist()
     latest = [-1] * len(starts)
     unmatched = next_one = 0
     below = (np.searchsorted(starts, left[duplicate], side="right") - 1).tolist()
     when = acks.numbers[at[duplicate]].tolist()
-    for number, place, edge in zip(when, below, left[duplicate].tolist(), strict=True):
+    for number, index, edge in zip(when, below, left[duplicate].tolist(), strict=True):
         while next_one < len(numbers) and numbers[next_one] < number:
             latest[kind[next_one]] = next_one
             next_one += 1
-        found = latest[place] if place >= 0 else -1
-        if found >= 0 and ends[found] > edge:
-            spurious[found] = True
+        result = latest[index] if index >= 0 else -1
+        if result >= 0 and ends[result] > edge:
+            spurious[result] = True
         else:
             unmatched += 1
     return spurious, len(duplicate), unmatched

@@ -63,9 +63,9 @@ def measure_by_timestamps(
     echoes = unwrap_words(back.ts_echoes[acks.rows[echoing]], int(values[0]))
     first = _find_rises(echoes)
     echoes, echoing = echoes[first], echoing[first]
-    places = np.minimum(np.searchsorted(values, echoes), len(values) - 1)
-    sent = stamped[places]
-    good = (values[places] == echoes) & (acks.own_acks[echoing] >= data.ends_at(sent))
+    indices = np.minimum(np.searchsorted(values, echoes), len(values) - 1)
+    sent = stamped[indices]
+    good = (values[indices] == echoes) & (acks.own_acks[echoing] >= data.ends_at(sent))
     return _take_samples(data, acks, sent[good], echoing[good], breaks)
 
 
@@ -89,9 +89,9 @@ def measure_by_acks(
     advancing = np.flatnonzero(acks.own_acks > before)
     ack, previous = acks.own_acks[advancing], before[advancing]
     starts = data.starts if len(in_order) == len(data) else data.starts[in_order]
-    place = np.searchsorted(starts, ack - 1, side="right") - 1
-    sent = in_order[np.maximum(place, 0)]
-    good = (place >= 0) & (data.ends_at(sent) >= ack)
+    index = np.searchsorted(starts, ack - 1, side="right") - 1
+    sent = in_order[np.maximum(index, 0)]
+    good = (index >= 0) & (data.ends_at(sent) >= ack)
     del starts
     edges = acks.sack_edges[np.maximum(advancing - 1, 0)]
     good &= edges < ack
@@ -107,11 +107,11 @@ def _find_changes(values: Words, marks: NDArray[np.uint8], rows: Rows) -> Intege
     """Places in ``rows`` of timestamps unlike the one before; few, as clocks tick in milliseconds."""
     known = marks[rows] & HAS_TIMESTAMPS > 0
     if known.all():
-        found = values if len(rows) == len(values) else values[rows]
-        return np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1]))[: len(found)])
-    places = np.flatnonzero(known)
-    found = values[rows[places]]
-    return places[np.concatenate(([True], found[1:] != found[:-1]))[: len(found)]]
+        result = values if len(rows) == len(values) else values[rows]
+        return np.flatnonzero(np.concatenate(([True], result[1:] != result[:-1]))[: len(result)])
+    indices = np.flatnonzero(known)
+    result = values[rows[indices]]
+    return indices[np.concatenate(([True], result[1:] != result[:-1]))[: len(result)]]
 
 
 def _find_rises(values: Integers) -> Integers:

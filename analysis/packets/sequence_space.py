@@ -54,9 +54,9 @@ class SentData:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def ends_at(self, places: Rows | Integers | Flags | slice) -> Integers:
+    def ends_at(self, indices: Rows | Integers | Flags | slice) -> Integers:
         """The first sequence number behind each segment of ``places``."""
-        ends: Integers = self.starts[places] + self.lengths[places]
+        ends: Integers = self.starts[indices] + self.lengths[indices]
         return ends
 
     @property
@@ -119,9 +119,9 @@ def collect_acks(segments: Segments, data: SentData) -> ReturnedAcks:
     base = int(data.starts[0]) if len(data) else 0
     own = unwrap_words(segments.acks if whole else segments.acks[rows], base)
     edges = np.full(len(rows), NO_EDGE)
-    places, _, right = locate_sack_blocks(segments, rows, own)
-    above = right > own[places]
-    np.maximum.at(edges, places[above], right[above])
+    indices, _, right = locate_sack_blocks(segments, rows, own)
+    above = right > own[indices]
+    np.maximum.at(edges, indices[above], right[above])
     np.maximum.accumulate(edges, out=edges)
     return ReturnedAcks(
         rows=rows,
@@ -137,24 +137,24 @@ def locate_sack_blocks(
     segments: Segments, rows: Rows, own_acks: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """SACK blocks of the segments in ``rows``: their places there, left and right edges, unwrapped."""
-    places = np.searchsorted(rows, segments.sack_rows.astype(np.int32))
-    known = places < len(rows)
-    known[known] = rows[places[known]] == segments.sack_rows[known]
-    places = places[known]
-    acks = own_acks[places]
+    indices = np.searchsorted(rows, segments.sack_rows.astype(np.int32))
+    known = indices < len(rows)
+    known[known] = rows[indices[known]] == segments.sack_rows[known]
+    indices = indices[known]
+    acks = own_acks[indices]
     low = (acks & 0xFFFFFFFF).astype(np.uint32)
     left = acks + (segments.sack_left[known] - low).view(np.int32)
     right = acks + (segments.sack_right[known] - low).view(np.int32)
-    return places, left, right
+    return indices, left, right
 
 
 def find_latest(numbers: Words, before: Words) -> Integers:
     """For each packet number of ``before`` the place of the last of ``numbers`` below it; -1: none is."""
-    found: Integers = np.searchsorted(numbers, before).astype(np.int64) - 1
-    return found
+    result: Integers = np.searchsorted(numbers, before).astype(np.int64) - 1
+    return result
 
 
 def find_epochs(breaks: Integers, numbers: Words) -> Integers:
     """Which stretch between the breaks of a capture each packet is in; times compare within one only."""
-    found: Integers = np.searchsorted(breaks, numbers, side="right").astype(np.int64)
-    return found
+    result: Integers = np.searchsorted(breaks, numbers, side="right").astype(np.int64)
+    return result

@@ -42,23 +42,23 @@ def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> F
     is outstanding. With SACK blocks the window may differ (RFC 6675, section 2). A window of 0 is left out:
     such a segment answers a probe of the closed window.
     """
-    found = np.zeros(len(acks), dtype=np.bool_)
+    result = np.zeros(len(acks), dtype=np.bool_)
     selective = np.zeros(len(back), dtype=np.bool_)
     selective[back.sack_rows] = True
     for start in range(1, len(acks) if len(data) else 0, PART):
         part = slice(start, start + PART)
         same = acks.own_acks[part] == acks.acks[start - 1 : start - 1 + PART][: len(acks) - start]
-        places = np.flatnonzero(same) + start
-        rows = acks.rows[places]
+        indices = np.flatnonzero(same) + start
+        rows = acks.rows[indices]
         bare = (back.payload_bytes[rows] == 0) & (back.flags[rows] & (SYN | FIN) == 0)
-        alike = back.windows[rows] == back.windows[acks.rows[places - 1]]
-        sent = find_latest(data.numbers, acks.numbers[places])
+        alike = back.windows[rows] == back.windows[acks.rows[indices - 1]]
+        sent = find_latest(data.numbers, acks.numbers[indices])
         last = np.maximum(sent, 0)
         high = np.maximum(data.high_before[last], data.ends_at(last))
-        outstanding = (sent >= 0) & (high > acks.own_acks[places])
+        outstanding = (sent >= 0) & (high > acks.own_acks[indices])
         bare &= back.windows[rows] > 0
-        found[places] = bare & (alike | selective[rows]) & outstanding
-    return found
+        result[indices] = bare & (alike | selective[rows]) & outstanding
+    return result
 
 
 def scale_windows(back: Segments, acks: ReturnedAcks, window_scale: int | None) -> Rows:
@@ -79,11 +79,11 @@ def sample_flight(data: SentData, acks: ReturnedAcks, windows_bytes: Rows) -> Fl
     windows = np.empty(len(data) - first, dtype=np.int32)
     for start in range(first, len(data), PART):
         part = slice(start, start + PART)
-        places = find_latest(acks.numbers, data.numbers[part])
+        indices = find_latest(acks.numbers, data.numbers[part])
         highest = np.maximum(data.high_before[part], data.ends_at(part))
-        out = slice(start - first, start - first + len(places))
-        in_flight[out] = np.clip(highest - acks.acks[places], 0, 0xFFFFFFFF)
-        windows[out] = windows_bytes[places]
+        out = slice(start - first, start - first + len(indices))
+        in_flight[out] = np.clip(highest - acks.acks[indices], 0, 0xFFFFFFFF)
+        windows[out] = windows_bytes[indices]
     return FlightSamples(times_ns=data.times_ns[first:], in_flight_bytes=in_flight, window_bytes=windows)
 
 

@@ -16,7 +16,7 @@ from pathlab.analysis.estimators.interval import (
     IntervalBuilder,
     Undecided,
     as_samples,
-    refuse_few,
+    check_sample_count,
 )
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.serial import (
@@ -222,12 +222,12 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05, *, drawn:
         )
     values = as_samples(log_ratios, "log ratios")
     n = values.size
-    reason = refuse_few(n, MINIMUM_CYCLES)
+    reason = check_sample_count(n, MINIMUM_CYCLES)
     if reason is None and np.ptp(values) <= ROUNDING_RATIO * np.abs(values).max():
         reason = Undecided.NO_VARIATION
     builder = IntervalBuilder(n=n, method=METHOD)
     if reason is not None:
-        return CyclePlan(interval=builder.refuse(reason), undecided=reason)
+        return CyclePlan(interval=builder.build_undecided(reason), undecided=reason)
     spread, target = float(values.std(ddof=1)), math.log1p(difference_ratio)
     correlation = _estimate_correlation(values)
     tail = (1 - CONFIDENCE_RATIO) / 2
@@ -247,7 +247,9 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05, *, drawn:
     known = low is not None and high is not None
     return CyclePlan(
         cycles=cycles,
-        interval=builder.build(low or 0, high or 0) if known else builder.refuse(Undecided.INCONCLUSIVE),
+        interval=builder.build(low or 0, high or 0)
+        if known
+        else builder.build_undecided(Undecided.INCONCLUSIVE),
         spread=spread,
         undecided=Undecided.INCONCLUSIVE if cycles is None else None,
     )

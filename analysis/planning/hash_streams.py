@@ -92,9 +92,9 @@ def plan_hash_streams(
     """
     check_confidence(confidence_ratio)
     sizes, _ = _find_enough(capacities, share_ratio)
-    found = HashStreams(links=sizes, share_ratio=share_ratio, confidence_ratio=confidence_ratio)
+    result = HashStreams(links=sizes, share_ratio=share_ratio, confidence_ratio=confidence_ratio)
     if fields is HashFields.ADDRESSES and sizes > 1:
-        return replace(found, reason=NoStreams.ONE_ADDRESS_PAIR)
+        return replace(result, reason=NoStreams.ONE_ADDRESS_PAIR)
 
     def chance(streams: int) -> float:
         return use_chance(capacities, streams, share_ratio=share_ratio, weights=weights)
@@ -105,12 +105,12 @@ def plan_hash_streams(
     while high < MAXIMUM_STREAMS and chance(high) < required:
         high = min(MAXIMUM_STREAMS, 2 * high)
     if chance(high) < required:
-        return replace(found, reason=NoStreams.TOO_MANY)
+        return replace(result, reason=NoStreams.TOO_MANY)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if chance(middle) >= required else (middle, high)
-    return replace(found, streams=high, chance_ratio=chance(high))
+    return replace(result, streams=high, chance_ratio=chance(high))
 
 
 def _find_enough(capacities: ArrayLike, share_ratio: float) -> tuple[int, NDArray[np.bool_]]:

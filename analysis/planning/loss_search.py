@@ -178,7 +178,7 @@ class SearchState:
     @property
     def is_attributed(self) -> bool:
         """Whether a loss above the limit at ``above_bits_per_s`` is known to be the path's."""
-        above = next((one for one in self.rates if one.rate_bits_per_s == self.above_bits_per_s), None)
+        above = next((rate for rate in self.rates if rate.rate_bits_per_s == self.above_bits_per_s), None)
         return above is None or above.verdict != RateVerdict.ABOVE or above.is_host_known
 
 
@@ -217,12 +217,12 @@ def evaluate_search(trials: Iterable[LossTrial], rule: SearchRule) -> SearchStat
 
 def evaluate_rate(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -> RateLoss:
     """What the trials at one rate show, those after its verdict left out."""
-    found = _look(rate_bits_per_s, trials[:1], rule)
+    result = _look(rate_bits_per_s, trials[:1], rule)
     for count in range(2, len(trials) + 1):
-        if found.verdict is not None:
+        if result.verdict is not None:
             break
-        found = _look(rate_bits_per_s, trials[:count], rule)
-    return found
+        result = _look(rate_bits_per_s, trials[:count], rule)
+    return result
 
 
 def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -> RateLoss:

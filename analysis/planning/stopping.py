@@ -98,21 +98,21 @@ def evaluate_stop_rule(cells: Mapping[str, ArrayLike], cycles: int, rule: StopRu
     """
     if cycles < 0:
         raise UsageError(f"{cycles} cycles cannot have been run", hint="count the finished cycles")
-    found = sorted(
+    precisions = sorted(
         (_measure_precision(name, values, rule) for name, values in cells.items()),
         key=lambda cell: (-np.inf if cell.half_width_ratio is None else -cell.half_width_ratio, cell.name),
     )
     reason = StopReason.IMPRECISE
-    if not found:
+    if not precisions:
         reason = StopReason.NO_CELLS
     elif cycles >= rule.maximum_cycles:
         reason = StopReason.MAXIMUM
     elif cycles < rule.minimum_cycles:
         reason = StopReason.BELOW_MINIMUM
-    if found and cycles >= rule.minimum_cycles and all(cell.reached for cell in found):
+    if precisions and cycles >= rule.minimum_cycles and all(cell.reached for cell in precisions):
         reason = StopReason.PRECISE
     stop = reason in (StopReason.PRECISE, StopReason.MAXIMUM)
-    return StopDecision(stop=stop, reason=reason, cycles=cycles, cells=tuple(found))
+    return StopDecision(stop=stop, reason=reason, cycles=cycles, cells=tuple(precisions))
 
 
 def _measure_precision(name: str, values: ArrayLike, rule: StopRule) -> CellPrecision:

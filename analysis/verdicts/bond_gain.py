@@ -100,15 +100,15 @@ def evaluate_bond(bond: ArrayLike, links: ArrayLike, *, drawn_tests: int = 0) ->
     to_sum, reason = _find_shift(ours, singles.sum(axis=0), tests)
     to_links = tuple(_find_shift(ours, link, tests)[0] for link in singles)
     medians = tuple(float(np.median(link)) for link in singles) if ours.size else ()
-    shifts = [found.shift for found in to_links if found.shift is not None]
+    shifts = [to_link.shift for to_link in to_links if to_link.shift is not None]
     gain = min(shifts) if len(shifts) == len(to_links) else None
     builder = IntervalBuilder(n=ours.size, method=METHOD)
-    none = builder.refuse(reason or Undecided.NO_SAMPLES)
+    none = builder.build_undecided(reason or Undecided.NO_SAMPLES)
     best = None if gain is None else shifts.index(gain)
     pilot = None
     if best is not None:
         pilot = describe_pilot(log_ratios(ours, singles[best])[0])
-    found = BondGain(
+    bond_gain = BondGain(
         links=singles.shape[0],
         pairs=ours.size,
         left_out=left_out,
@@ -126,10 +126,10 @@ def evaluate_bond(bond: ArrayLike, links: ArrayLike, *, drawn_tests: int = 0) ->
         to_links=to_links,
         pilot=pilot,
     )
-    return _decide(found, ALPHA_RATIO)
+    return _decide(bond_gain, ALPHA_RATIO)
 
 
-def correct_bonds(found: Sequence[BondGain]) -> tuple[BondGain, ...]:
+def correct_bonds(bond_gains: Sequence[BondGain]) -> tuple[BondGain, ...]:
     """The same answers with Holm-corrected intervals, and the verdicts that follow from them.
 
     Differences are one family of tests, equivalences another, for gains and efficiencies each; an answer is
@@ -137,14 +137,16 @@ def correct_bonds(found: Sequence[BondGain]) -> tuple[BondGain, ...]:
     """
     margins = log_margins(MARGIN_RATIO)
     families = (
-        [_gain_p_value(one) for one in found],
-        [_equal_p_value(one, margins) for one in found],
-        [one.to_sum.p_value for one in found],
-        [_whole_p_value(one, margins) for one in found],
+        [_gain_p_value(item) for item in bond_gains],
+        [_equal_p_value(item, margins) for item in bond_gains],
+        [item.to_sum.p_value for item in bond_gains],
+        [_whole_p_value(item, margins) for item in bond_gains],
     )
     tests = max(1, sum(p_value is not None for p_value in families[0]))
     levels = holm_levels(*families)
-    return tuple(_decide(replace(one, tests=tests), level) for one, level in zip(found, levels, strict=True))
+    return tuple(
+        _decide(replace(item, tests=tests), level) for item, level in zip(bond_gains, levels, strict=True)
+    )
 
 
 def _match_cycles(bond: ArrayLike, links: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
@@ -169,47 +171,51 @@ def _find_shift(
 ) -> tuple[Shift, Undecided | None]:
     """The shift of the log ratio of two rates; a rate of 0 leaves none."""
     logs, reason = log_ratios(ours, theirs)
-    found = hodges_lehmann(logs, drawn_tests=drawn_tests)
+    result = hodges_lehmann(logs, drawn_tests=drawn_tests)
     if reason is Undecided.NOT_POSITIVE:
-        none = replace(found.interval, n=ours.size, undecided=reason)
-        found = replace(found, n=ours.size, interval=none, undecided=reason)
-    return found, found.interval.undecided
+        none = replace(result.interval, n=ours.size, undecided=reason)
+        result = replace(result, n=ours.size, interval=none, undecided=reason)
+    return result, result.interval.undecided
 
 
-def _is_tested(found: BondGain) -> bool:
-    return bool(found.to_links) and all(one.tested for one in found.to_links)
+def _is_tested(bond_gain: BondGain) -> bool:
+    return bool(bond_gain.to_links) and all(to_link.tested for to_link in bond_gain.to_links)
 
 
-def _gain_p_value(found: BondGain) -> float | None:
+def _gain_p_value(bond_gain: BondGain) -> float | None:
     """Below alpha exactly where the interval of the gain at 1 - alpha excludes 1."""
-    if not _is_tested(found):
+    if not _is_tested(bond_gain):
         return None
-    above = max(one.one_sided_p_value(0.0, above=True) for one in found.to_links)
-    below = found.links * min(one.one_sided_p_value(0.0, above=False) for one in found.to_links)
+    above = max(to_link.one_sided_p_value(0.0, above=True) for to_link in bond_gain.to_links)
+    below = bond_gain.links * min(
+        to_link.one_sided_p_value(0.0, above=False) for to_link in bond_gain.to_links
+    )
     return min(1.0, 2 * min(above, below))
 
 
-def _equal_p_value(found: BondGain, margins: tuple[float, float]) -> float | None:
+def _equal_p_value(bond_gain: BondGain, margins: tuple[float, float]) -> float | None:
     """Below alpha exactly where the interval of the gain at 1 - alpha lies within the margins."""
-    if not _is_tested(found):
+    if not _is_tested(bond_gain):
         return None
-    above = max(one.one_sided_p_value(margins[0], above=True) for one in found.to_links)
-    below = found.links * min(one.one_sided_p_value(margins[1], above=False) for one in found.to_links)
+    above = max(to_link.one_sided_p_value(margins[0], above=True) for to_link in bond_gain.to_links)
+    below = bond_gain.links * min(
+        to_link.one_sided_p_value(margins[1], above=False) for to_link in bond_gain.to_links
+    )
     return min(1.0, 2 * max(above, below))
 
 
-def _whole_p_value(found: BondGain, margins: tuple[float, float]) -> float | None:
-    return found.to_sum.equivalence_p_value(margins) if found.to_sum.tested else None
+def _whole_p_value(bond_gain: BondGain, margins: tuple[float, float]) -> float | None:
+    return bond_gain.to_sum.equivalence_p_value(margins) if bond_gain.to_sum.tested else None
 
 
-def _bound_gain(found: BondGain, level: float) -> Interval:
+def _bound_gain(bond_gain: BondGain, level: float) -> Interval:
     """The interval of the gain's logarithm."""
-    builder = IntervalBuilder(n=found.pairs, method=METHOD, confidence_ratio=1 - level)
-    if not _is_tested(found):
-        reasons = [one.interval.undecided for one in found.to_links if one.interval.undecided]
-        return builder.refuse(reasons[0] if reasons else Undecided.NO_SAMPLES)
-    lower = [one.at(1 - level).low for one in found.to_links]
-    upper = [one.at(1 - level / found.links).high for one in found.to_links]
+    builder = IntervalBuilder(n=bond_gain.pairs, method=METHOD, confidence_ratio=1 - level)
+    if not _is_tested(bond_gain):
+        reasons = [to_link.interval.undecided for to_link in bond_gain.to_links if to_link.interval.undecided]
+        return builder.build_undecided(reasons[0] if reasons else Undecided.NO_SAMPLES)
+    lower = [to_link.at(1 - level).low for to_link in bond_gain.to_links]
+    upper = [to_link.at(1 - level / bond_gain.links).high for to_link in bond_gain.to_links]
     return builder.build(
         min(end for end in lower if end is not None), min(end for end in upper if end is not None)
     )
@@ -228,17 +234,17 @@ _GAINS = {None: BondVerdict.UNDECIDED, 0: BondVerdict.EQUAL, 1: BondVerdict.GAIN
 _SUMS = {None: SumVerdict.UNDECIDED, 0: SumVerdict.FULL, 1: SumVerdict.ABOVE, -1: SumVerdict.BELOW}
 
 
-def _decide(found: BondGain, level: float) -> BondGain:
+def _decide(bond_gain: BondGain, level: float) -> BondGain:
     """The answer with its intervals at 1 - ``level`` and the verdicts that they allow."""
     check_alpha(level)
     margins = log_margins(MARGIN_RATIO)
-    gain, efficiency = _bound_gain(found, level), found.to_sum.at(1 - level)
+    gain, efficiency = _bound_gain(bond_gain, level), bond_gain.to_sum.at(1 - level)
     side, sum_side = _place(gain, margins), _place(efficiency, margins)
     more = None
-    if side is None and found.pilot is not None:
-        more = cycles_beyond(found.pilot, level, drawn=found.to_sum.drawn)
+    if side is None and bond_gain.pilot is not None:
+        more = cycles_beyond(bond_gain.pilot, level, drawn=bond_gain.to_sum.drawn)
     return replace(
-        found,
+        bond_gain,
         efficiency_interval=efficiency.transform(math.exp),
         sum_verdict=_SUMS[sum_side],
         gain_interval=gain.transform(math.exp),

@@ -44,19 +44,19 @@ def compare_within_cycles(values: ArrayLike, pairs: Sequence[Pair]) -> tuple[flo
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or np.isinf(table).any():
         raise UsageError("cycles: expected finite values of shape (cycles, combinations), NaN where missing")
-    if any(not 0 <= place < table.shape[1] for pair in pairs for place in pair):
+    if any(not 0 <= index < table.shape[1] for pair in pairs for index in pair):
         raise UsageError("cycles: a pair names a combination that does not exist")
     random = np.random.default_rng(1)
-    left = {place for place, pair in enumerate(pairs) if _is_testable(table, pair)}
+    left = {index for index, pair in enumerate(pairs) if _is_testable(table, pair)}
     p_values: list[float | None] = [None] * len(pairs)
     least = 0.0  # no p-value is below those of the steps before
     while left:
-        observed, largest = _permute(table, {place: pairs[place] for place in left}, random)
-        found = {place: max(least, _find_p_value(observed[place], largest)) for place in left}
-        different = {place for place in left if found[place] <= ALPHA_RATIO}
-        for place in different or left:
-            p_values[place] = found[place]
-        least = max((found[place] for place in different), default=1.0)
+        observed, largest = _permute(table, {index: pairs[index] for index in left}, random)
+        result = {index: max(least, _find_p_value(observed[index], largest)) for index in left}
+        different = {index for index in left if result[index] <= ALPHA_RATIO}
+        for index in different or left:
+            p_values[index] = result[index]
+        least = max((result[index] for index in different), default=1.0)
         left = left - different if different else set()
     return tuple(p_values)
 
@@ -79,23 +79,23 @@ def _permute(
     observed: dict[int, float] = {}
     largest = np.zeros(PERMUTATIONS)
     for members in _list_connected(pairs.values()):
-        inside = {place: pair for place, pair in pairs.items() if pair[0] in members}
+        inside = {index: pair for index, pair in pairs.items() if pair[0] in members}
         part = table[:, members]
-        means = {place: np.empty(PERMUTATIONS) for place in inside}
+        means = {index: np.empty(PERMUTATIONS) for index in inside}
         begin = 0
         for permuted in _draw_permutations(part, random):
             end = begin + permuted.shape[0]
-            for place, (first, second) in inside.items():
+            for index, (first, second) in inside.items():
                 at = members.index(first), members.index(second)
                 both = ~np.isnan(part[:, at[0]] - part[:, at[1]])
-                means[place][begin:end] = (permuted[:, both, at[0]] - permuted[:, both, at[1]]).mean(axis=1)
+                means[index][begin:end] = (permuted[:, both, at[0]] - permuted[:, both, at[1]]).mean(axis=1)
             begin = end
-        for place, (first, second) in inside.items():
-            spread = float(means[place].std())
+        for index, (first, second) in inside.items():
+            spread = float(means[index].std())
             mean = float(np.nanmean(table[:, first] - table[:, second]))
-            observed[place] = abs(mean) / spread if spread > 0 else 0.0
+            observed[index] = abs(mean) / spread if spread > 0 else 0.0
             if spread > 0:
-                largest = np.maximum(largest, np.abs(means[place]) / spread)
+                largest = np.maximum(largest, np.abs(means[index]) / spread)
     return observed, largest
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO
-from pathlab.analysis.estimators.interval import Undecided, as_samples, refuse_few
+from pathlab.analysis.estimators.interval import Undecided, as_samples, check_sample_count
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.trend import ChangeBound, bound_change
 from pathlab.analysis.libraries import special
@@ -99,14 +99,14 @@ def find_drift(times_s: ArrayLike, controls: ArrayLike) -> Drift:
             hint="pass the control rows in the order of their start",
         )
     change = bound_change(values, times)
-    reason = change.trend.undecided or refuse_few(values.size, MINIMUM_CONTROLS)
+    reason = change.trend.undecided or check_sample_count(values.size, MINIMUM_CONTROLS)
     if reason is not None:
         return Drift(n=change.n, change=change, verdict=DriftVerdict.UNDECIDED, undecided=reason)
-    found = find_level_changes(np.log(values))
-    step, trending, stepping = found.step, found.trend_p < ALPHA_RATIO, found.step_p < ALPHA_RATIO
+    changes = find_level_changes(np.log(values))
+    step, trending, stepping = changes.step, changes.trend_p < ALPHA_RATIO, changes.step_p < ALPHA_RATIO
     small_step = not stepping or abs(math.log1p(step.change_ratio)) < log_margins(MARGIN_RATIO)[1]
     if (trending or stepping) and not (change.equivalent and small_step):
-        sudden = stepping and found.step_likelier
+        sudden = stepping and changes.step_likelier
         verdict = DriftVerdict.STEPPED if sudden else DriftVerdict.DRIFTING
     else:
         verdict = DriftVerdict.STEADY if change.equivalent else DriftVerdict.UNDECIDED
@@ -114,8 +114,8 @@ def find_drift(times_s: ArrayLike, controls: ArrayLike) -> Drift:
         n=values.size,
         change=change,
         step=step,
-        trend_p_value=found.trend_p,
-        step_p_value=found.step_p,
+        trend_p_value=changes.trend_p,
+        step_p_value=changes.step_p,
         verdict=verdict,
         undecided=Undecided.INCONCLUSIVE if verdict is DriftVerdict.UNDECIDED else None,
     )
@@ -161,16 +161,16 @@ def find_level_changes(logarithms: NDArray[np.float64]) -> Changes:
     starts = np.arange(0, n - together + 1, together)
     rows = np.add.reduceat(logarithms, starts) / np.diff(starts, append=n)
     gains, correlations = _gain_likelihood(_clip_outliers(rows[None]))
-    stepping, ramping = (float(one[0]) for one in _combine(gains))
-    place = int(starts[STEP_ROWS + int(np.argmax(gains[0, :-1]))])
+    stepping, ramping = (float(item[0]) for item in _combine(gains))
+    index = int(starts[STEP_ROWS + int(np.argmax(gains[0, :-1]))])
     steady = _select_steady(rows.size, int(correlations[0]))
 
     def compare(gain: float) -> float:
         return (1 + float(np.count_nonzero(steady >= gain))) / (1 + steady.size)
 
-    before, after = float(np.median(logarithms[:place])), float(np.median(logarithms[place:]))
+    before, after = float(np.median(logarithms[:index])), float(np.median(logarithms[index:]))
     return Changes(
-        step=Step(place=place, change_ratio=math.expm1(after - before)),
+        step=Step(place=index, change_ratio=math.expm1(after - before)),
         step_p=compare(stepping),
         trend_p=compare(ramping),
         step_likelier=float(gains[0, :-1].max()) >= float(gains[0, -1]),
@@ -231,7 +231,7 @@ def _gain_likelihood(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], ND
     """The gain of each change over none (series, changes), and the place of each series' best correlation."""
     n = rows.shape[1]
     projected = [_project(rows, float(correlation)) for correlation in CORRELATIONS]
-    squares, changes = (np.stack(one) for one in zip(*projected, strict=True))
+    squares, changes = (np.stack(item) for item in zip(*projected, strict=True))
     rest = squares[:, :, None] - changes
     own = np.log1p(-np.square(CORRELATIONS))[:, None] / 2
     level = own - n / 2 * np.log(squares)
@@ -255,8 +255,8 @@ def _measure_second_order(rows: NDArray[np.float64]) -> NDArray[np.float64]:
             white[:, 2:] -= first * (1 - second) * whole[:, 1:-1] + second * whole[:, :-2]
             white[:, 1] = ahead * (whole[:, 1] - first * whole[:, 0])
             white[:, 0] *= ahead * math.sqrt(1 - first**2)
-            white, one = white[:-1], white[-1] / np.linalg.norm(white[-1])
-            squares = np.square(white).sum(axis=1) - np.square(white @ one)
+            white, item = white[:-1], white[-1] / np.linalg.norm(white[-1])
+            squares = np.square(white).sum(axis=1) - np.square(white @ item)
             own = math.log1p(-(first**2)) / 2 + math.log1p(-(second**2))
             best = np.maximum(best, own - rows.shape[1] / 2 * np.log(squares))
     return best
@@ -269,15 +269,15 @@ def _combine(gains: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     return mean, gains[:, -1] + math.log(RAMP_WEIGHT)
 
 
-def _select_steady(n: int, place: int) -> NDArray[np.float64]:
+def _select_steady(n: int, index: int) -> NDArray[np.float64]:
     """The larger statistic in each of many steady series whose best correlation is about at ``place``."""
     # As ``serial.bound_order`` corrects the bias of a short series.
-    middle = int(np.searchsorted(CORRELATIONS, (CORRELATIONS[place] + 1 / n) / (1 - 3 / n)))
+    middle = int(np.searchsorted(CORRELATIONS, (CORRELATIONS[index] + 1 / n) / (1 - 3 / n)))
     around = np.arange(middle - NEIGHBOURS, middle + NEIGHBOURS + 1)
     first, last = 0, CORRELATIONS.size - 1
     parts = [_simulate_steady(n, int(truth)) for truth in around[(around >= first) & (around <= last)]]
-    places, largest = (np.concatenate(one) for one in zip(*parts, strict=True))
-    return largest[np.argsort(np.abs(places - place), kind="stable")[:SIMULATED]]
+    indices, largest = (np.concatenate(item) for item in zip(*parts, strict=True))
+    return largest[np.argsort(np.abs(indices - index), kind="stable")[:SIMULATED]]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -56,7 +56,7 @@ def log_ratios(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64]
 
 
 def evaluate_shift(
-    found: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
+    shift: Shift, margins: tuple[float, float], alpha_ratio: float = ALPHA_RATIO
 ) -> Equivalence:
     """Whether a shift of paired differences lies within ``margins`` (low below 0, high above, same unit).
 
@@ -71,19 +71,19 @@ def evaluate_shift(
     Biopharmaceutics 15, 1987.
     """
     check_margins(margins, alpha_ratio)
-    if found.shift is None or not found.tested:
-        reason = found.interval.undecided or Undecided.NO_SAMPLES
+    if shift.shift is None or not shift.tested:
+        reason = shift.interval.undecided or Undecided.NO_SAMPLES
         return undecided_equivalence(
-            reason, n=found.n, margins=margins, alpha_ratio=alpha_ratio, estimate=found.shift
+            reason, n=shift.n, margins=margins, alpha_ratio=alpha_ratio, estimate=shift.shift
         )
-    p_value = found.equivalence_p_value(margins)
-    interval = found.at(1 - alpha_ratio)
+    p_value = shift.equivalence_p_value(margins)
+    interval = shift.at(1 - alpha_ratio)
     return Equivalence(
-        n=found.n,
+        n=shift.n,
         margin_low=margins[0],
         margin_high=margins[1],
         alpha_ratio=alpha_ratio,
-        estimate=found.shift,
+        estimate=shift.shift,
         interval=interval,
         p_value=p_value,
         equivalent=p_value < alpha_ratio,
@@ -146,6 +146,6 @@ def undecided_equivalence(
         margin_high=margins[1],
         alpha_ratio=alpha_ratio,
         estimate=estimate,
-        interval=builder.refuse(reason),
+        interval=builder.build_undecided(reason),
         undecided=reason,
     )

@@ -115,9 +115,11 @@ def weigh_flow(reading: FlowReading) -> tuple[Evidence, ...]:
         reading.ceiling_bits_per_s,
     )
     return (
-        weigh("busiest_core_ratio", _most(one.busiest_core_ratio for one in reading.hosts), BUSY_CORE_RATIO),
-        weigh("engine_core_ratio", _most(one.engine_core_ratio for one in reading.hosts), OWN_WORK_RATIO),
-        weigh("waiting_ratio", _most(one.waiting_ratio for one in reading.hosts), WAITING_RATIO),
+        weigh(
+            "busiest_core_ratio", _most(host.busiest_core_ratio for host in reading.hosts), BUSY_CORE_RATIO
+        ),
+        weigh("engine_core_ratio", _most(host.engine_core_ratio for host in reading.hosts), OWN_WORK_RATIO),
+        weigh("waiting_ratio", _most(host.waiting_ratio for host in reading.hosts), WAITING_RATIO),
         weigh("requested_share_ratio", divide(rate, reading.requested_bits_per_s), EXPLAINED_RATIO),
         weigh("ceiling_share_ratio", divide(rate, reading.ceiling_bits_per_s), CEILING_RATIO),
         weigh("host_limited", float(limited) if rate is not None else None, 1.0),
@@ -197,16 +199,16 @@ def _compare_with_law(
 
 
 def _most(ratios: Iterable[float | None]) -> float | None:
-    return max((one for one in ratios if one is not None), default=None)
+    return max((ratio for ratio in ratios if ratio is not None), default=None)
 
 
 def is_window_full(evidence: tuple[Evidence, ...]) -> bool:
     """Whether the rate is what the requested windows carry, no less and not much more."""
     names = ("windows_share_ratio", "window_filled_ratio")
     return any(
-        one.met and one.value is not None and one.value <= OVERFULL_RATIO
-        for one in evidence
-        if one.name in names
+        item.met and item.value is not None and item.value <= OVERFULL_RATIO
+        for item in evidence
+        if item.name in names
     )
 
 

@@ -94,7 +94,7 @@ class FlowReading:
     @property
     def lost_segments(self) -> float | None:
         """Those of all streams; None unless each is known."""
-        lost = [one for one in (stream.lost_segments for stream in self.streams) if one is not None]
+        lost = [item for item in (stream.lost_segments for stream in self.streams) if item is not None]
         return sum(sorted(lost)) if lost and len(lost) == len(self.streams) else None
 
     @property

@@ -141,10 +141,12 @@ def evaluate_used(used: ArrayLike, streams: Sequence[int], *, weights: ArrayLike
     )
 
 
-def correct_hash_tests(found: Sequence[HashTest]) -> tuple[HashTest, ...]:
+def correct_hash_tests(hash_tests: Sequence[HashTest]) -> tuple[HashTest, ...]:
     """The same tests with verdicts at the levels of Holm's procedure over all of them."""
-    levels = holm_levels([one.p_value for one in found], [one.polarised_p_value for one in found])
-    return tuple(_decide(one, level) for one, level in zip(found, levels, strict=True))
+    levels = holm_levels(
+        [item.p_value for item in hash_tests], [item.polarised_p_value for item in hash_tests]
+    )
+    return tuple(_decide(item, level) for item, level in zip(hash_tests, levels, strict=True))
 
 
 def _split_draws(size: int) -> Iterator[int]:
@@ -191,14 +193,14 @@ def _sum_idle(shares: NDArray[np.float64], streams: Sequence[int]) -> NDArray[np
     return total
 
 
-def _decide(found: HashTest, level: float) -> HashTest:
+def _decide(hash_test: HashTest, level: float) -> HashTest:
     """The test with the verdict that its p-values allow at this level."""
-    good, polarised = found.p_value, found.polarised_p_value
-    if good is None or polarised is None or found.members < 2:
-        return replace(found, verdict=HashVerdict.UNDECIDED, undecided=Undecided.TOO_FEW_LEVELS)
+    good, polarised = hash_test.p_value, hash_test.polarised_p_value
+    if good is None or polarised is None or hash_test.members < 2:
+        return replace(hash_test, verdict=HashVerdict.UNDECIDED, undecided=Undecided.TOO_FEW_LEVELS)
     if good < level:
-        return replace(found, verdict=HashVerdict.POLARISED, undecided=None)
+        return replace(hash_test, verdict=HashVerdict.POLARISED, undecided=None)
     if polarised < level:
-        verdict = HashVerdict.BAD_LUCK if found.uneven else HashVerdict.EVEN
-        return replace(found, verdict=verdict, undecided=None)
-    return replace(found, verdict=HashVerdict.UNDECIDED, undecided=Undecided.INCONCLUSIVE)
+        verdict = HashVerdict.BAD_LUCK if hash_test.uneven else HashVerdict.EVEN
+        return replace(hash_test, verdict=verdict, undecided=None)
+    return replace(hash_test, verdict=HashVerdict.UNDECIDED, undecided=Undecided.INCONCLUSIVE)

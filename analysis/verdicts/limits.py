@@ -47,13 +47,13 @@ class LimitVerdict:
 
     def find(self, name: str) -> Evidence:
         """The evidence of that name; ``KeyError`` if there is none."""
-        return {one.name: one for one in self.evidence}[name]
+        return {item.name: item for item in self.evidence}[name]
 
     @property
     def at_requested_rate(self) -> bool:
         """Whether the application is the limit because the flow came to the rate requested."""
-        named = (one for one in self.evidence if one.name == "requested_share_ratio")
-        return self.limit is Limit.APPLICATION and any(one.met for one in named)
+        named = (item for item in self.evidence if item.name == "requested_share_ratio")
+        return self.limit is Limit.APPLICATION and any(item.met for item in named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +111,11 @@ def _classify_stream(
     stream: StreamReading, reading: FlowReading, shared: tuple[Evidence, ...]
 ) -> LimitVerdict:
     evidence = shared + weigh_stream(stream, reading)
-    met = {one.name: one.met for one in evidence}
+    met = {item.name: item.met for item in evidence}
     starved = met["idle_ratio"] or (
         met["app_limited_ratio"] and not met["receiver_limited_ratio"] and not met["buffer_limited_ratio"]
     )
-    path = find_path_state(stream, reading, met, {one.name: one.value for one in evidence})
+    path = find_path_state(stream, reading, met, {item.name: item.value for item in evidence})
     # If the queue is uncertain, so are the windows, unless the rate is all that they carry without a queue.
     windowed = path.full is not None or not path.queue or met["windows_share_ratio"]
     lossy = met["resent_segments"] and met["loss_law_share_ratio"]
@@ -150,8 +150,8 @@ def _classify_stream(
 
 
 def _find_reason(reading: FlowReading, evidence: tuple[Evidence, ...], path: PathState) -> Undecided:
-    met = {one.name: one.met for one in evidence}
-    if path.queue is None or any(one.met is None for one in evidence if one.name not in OPTIONAL_EVIDENCE):
+    met = {item.name: item.met for item in evidence}
+    if path.queue is None or any(item.met is None for item in evidence if item.name not in OPTIONAL_EVIDENCE):
         return Undecided.NOT_MEASURED
     late_streams = path.queue is False and met["tcp_rtt_rise_ns"]
     either_way = path.queue and met["forward_share_ratio"] is False
@@ -176,7 +176,7 @@ def _classify_flow(
     for verdict, weight in zip(streams, weights, strict=True):
         if verdict.limit is not None:
             shares[verdict.limit] = shares.get(verdict.limit, 0.0) + weight / sum(weights)
-    limit = max(shares, key=lambda one: shares[one], default=None)
+    limit = max(shares, key=lambda item: shares[item], default=None)
     share = min(1.0, shares[limit]) if limit else 0.0
     most = replace(weigh("rate_under_limit_ratio", share, FLOW_SHARE_RATIO), met=share > FLOW_SHARE_RATIO)
     if most.met:

@@ -39,18 +39,18 @@ def compare_paired(
     margins = log_margins(margin_ratio)
     before, after, _ = match_pairs(first, second)
     logs, reason = log_ratios(after, before)
-    found = hodges_lehmann(logs, drawn_tests=drawn_tests)
+    result = hodges_lehmann(logs, drawn_tests=drawn_tests)
     if reason is Undecided.NOT_POSITIVE:
-        builder = IntervalBuilder(n=before.size, method=found.interval.method)
-        found = replace(found, n=before.size, interval=builder.refuse(reason))
+        builder = IntervalBuilder(n=before.size, method=result.interval.method)
+        result = replace(result, n=before.size, interval=builder.build_undecided(reason))
     change = GroupShift(
         first_n=int(np.size(before)),
         second_n=int(np.size(after)),
-        shift=found.shift,
-        interval=found.at(1 - alpha_ratio),
-        pairs=found,
-        undecided=found.interval.undecided,
+        shift=result.shift,
+        interval=result.at(1 - alpha_ratio),
+        pairs=result,
+        undecided=result.interval.undecided,
     )
-    if not found.tested:
+    if not result.tested:
         return change
-    return replace(change, p_value=found.p_value, equivalence_p_value=found.equivalence_p_value(margins))
+    return replace(change, p_value=result.p_value, equivalence_p_value=result.equivalence_p_value(margins))

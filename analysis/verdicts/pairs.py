@@ -151,7 +151,7 @@ def compare_pairs(streams: ArrayLike, windows: ArrayLike, *, drawn_tests: int = 
     if reason is Undecided.NOT_POSITIVE:
         none = replace(log_ratio.interval, n=ours.size, undecided=reason)
         log_ratio = replace(log_ratio, n=ours.size, interval=none, undecided=reason)
-    found = PairedComparison(
+    comparison = PairedComparison(
         pairs=ours.size,
         left_out=left_out,
         small=ours.size < SMALL_PAIRS,
@@ -171,7 +171,7 @@ def compare_pairs(streams: ArrayLike, windows: ArrayLike, *, drawn_tests: int = 
         drawn=drawn,
         pilot=describe_pilot(logs),
     )
-    return _decide(found, ALPHA_RATIO)
+    return _decide(comparison, ALPHA_RATIO)
 
 
 def compare_cost(
@@ -208,59 +208,59 @@ def correct_comparisons(
     another; a pair is tested, and its intervals are computed, at the smaller one of its two levels
     (``corrections.holm_levels``).
     """
-    wins = [_combine_p_values(one) for one in comparisons]
-    sames = [one.equivalence.p_value for one in comparisons]
+    wins = [_combine_p_values(comparison) for comparison in comparisons]
+    sames = [comparison.equivalence.p_value for comparison in comparisons]
     tests = max(1, sum(p_value is not None for p_value in wins))
     levels = holm_levels(*([] if p_values is not None else [wins]), sames)
     corrected = p_values or [None] * len(comparisons)
     return tuple(
-        _decide(replace(one, tests=tests), level, p_value)
-        for one, level, p_value in zip(comparisons, levels, corrected, strict=True)
+        _decide(replace(comparison, tests=tests), level, p_value)
+        for comparison, level, p_value in zip(comparisons, levels, corrected, strict=True)
     )
 
 
-def _combine_p_values(found: PairedComparison) -> float | None:
+def _combine_p_values(comparison: PairedComparison) -> float | None:
     """The p-value of no difference, by the shift and by the ratio: both must show it, in one direction."""
-    shift, ratio = found.shift, found.log_ratio
+    shift, ratio = comparison.shift, comparison.log_ratio
     if shift.p_value is None or shift.shift is None:
         return None
-    if found.ratio is None or ratio.p_value is None or ratio.shift is None:
+    if comparison.ratio is None or ratio.p_value is None or ratio.shift is None:
         # No ratio where a value is 0; no test without variation of one of the two.
-        return shift.p_value if found.ratio is None else None
+        return shift.p_value if comparison.ratio is None else None
     return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
 
 
-def _decide(found: PairedComparison, level: float, corrected: float | None = None) -> PairedComparison:
+def _decide(comparison: PairedComparison, level: float, corrected: float | None = None) -> PairedComparison:
     """The comparison with its verdict, at ``level`` or, of a drawn order, by the ``corrected`` p-value."""
-    p_value, scale = _combine_p_values(found), ALPHA_RATIO / level
-    shown = ALPHA_RATIO if found.drawn else level
+    p_value, scale = _combine_p_values(comparison), ALPHA_RATIO / level
+    shown = ALPHA_RATIO if comparison.drawn else level
     if p_value is not None:
         p_value = min(1.0, p_value * scale) if corrected is None else max(p_value, corrected)
     differs = p_value is not None and p_value <= ALPHA_RATIO
-    shift, logs = found.shift.at(1 - shown), found.log_ratio.at(1 - shown)
+    shift, logs = comparison.shift.at(1 - shown), comparison.log_ratio.at(1 - shown)
     if not differs:
         shift, logs = shift.extend_to(0.0), logs.extend_to(0.0)
-    margins = found.equivalence.margin_low, found.equivalence.margin_high
-    same_p = found.equivalence.p_value
+    margins = comparison.equivalence.margin_low, comparison.equivalence.margin_high
+    same_p = comparison.equivalence.p_value
     verdict, reason = PairVerdict.UNDECIDED, None
     if same_p is not None and same_p < level:
         verdict = PairVerdict.EQUIVALENT
     elif p_value is None:
         reason = shift.undecided or logs.undecided
-    elif differs and found.shift.shift:
-        verdict = PairVerdict.STREAMS if found.shift.shift > 0 else PairVerdict.WINDOWS
+    elif differs and comparison.shift.shift:
+        verdict = PairVerdict.STREAMS if comparison.shift.shift > 0 else PairVerdict.WINDOWS
     else:
         reason = Undecided.INCONCLUSIVE
     more = None
-    if verdict is PairVerdict.UNDECIDED and found.pilot is not None:
-        more = cycles_beyond(found.pilot, level, drawn=found.drawn)
+    if verdict is PairVerdict.UNDECIDED and comparison.pilot is not None:
+        more = cycles_beyond(comparison.pilot, level, drawn=comparison.drawn)
     return replace(
-        found,
-        shift=replace(found.shift, interval=shift),
-        log_ratio=replace(found.log_ratio, interval=logs),
-        equivalence=found.equivalence
+        comparison,
+        shift=replace(comparison.shift, interval=shift),
+        log_ratio=replace(comparison.log_ratio, interval=logs),
+        equivalence=comparison.equivalence
         if same_p is None
-        else evaluate_shift(found.equivalence_shift, margins, level),
+        else evaluate_shift(comparison.equivalence_shift, margins, level),
         ratio_interval=logs.transform(math.exp),
         p_value=p_value,
         equivalence_p_value=None if same_p is None else min(1.0, same_p * scale),

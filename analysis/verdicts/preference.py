@@ -78,35 +78,35 @@ def prefer(options: Sequence[Option], delay_margin_ns: float) -> Preference:
     for ten or so options. Ranges of two trials each are apart by chance in one of three pairs: such evidence
     is called low.
     """
-    order = sorted(range(len(options)), key=lambda place: _size(options[place]))
+    order = sorted(range(len(options)), key=lambda index: _size(options[index]))
     beaten = {
-        place
-        for place in order
-        if any(find_reason(options[other], options[place], delay_margin_ns) for other in order)
+        index
+        for index in order
+        if any(find_reason(options[other], options[index], delay_margin_ns) for other in order)
     }
-    unbeaten = [place for place in order if place not in beaten] or order
+    unbeaten = [index for index in order if index not in beaten] or order
     dominated = {
-        place for place in unbeaten if any(_dominates(options[other], options[place]) for other in beaten)
+        index for index in unbeaten if any(_dominates(options[other], options[index]) for other in beaten)
     }
-    unbeaten = [place for place in unbeaten if place not in dominated] or unbeaten
+    unbeaten = [index for index in unbeaten if index not in dominated] or unbeaten
     chosen = unbeaten[0]
-    rest = [place for place in order if place != chosen]
+    rest = [index for index in order if index != chosen]
     if not rest:
         return Preference(chosen=chosen)
-    won = [place for place in rest if find_reason(options[chosen], options[place], delay_margin_ns)]
-    smaller = [place for place in won if _size(options[place]) < _size(options[chosen])]
+    won = [index for index in rest if find_reason(options[chosen], options[index], delay_margin_ns)]
+    smaller = [index for index in won if _size(options[index]) < _size(options[chosen])]
     tied = [
-        place
-        for place in unbeaten
-        if place != chosen and find_reason(options[place], options[chosen], delay_margin_ns) is None
+        index
+        for index in unbeaten
+        if index != chosen and find_reason(options[index], options[chosen], delay_margin_ns) is None
     ]
     rivals = smaller or tied or won
     if not rivals:
         return Preference(chosen=chosen)
     rival = rivals[0]
-    found = find_reason(options[chosen], options[rival], delay_margin_ns)
-    if found is not None:
-        return Preference(chosen=chosen, rival=rival, reason=found[0], evidence=found[1])
+    reason = find_reason(options[chosen], options[rival], delay_margin_ns)
+    if reason is not None:
+        return Preference(chosen=chosen, rival=rival, reason=reason[0], evidence=reason[1])
     same = _size(options[chosen])[0] == _size(options[rival])[0]
     return Preference(chosen=chosen, rival=rival, reason=Reason.STREAMS if same else Reason.WINDOW)
 
@@ -144,7 +144,8 @@ def _dominates(first: Option, second: Option) -> bool:
     if None in (*delays, *losses):
         return False
     ours, theirs = (
-        (*_size(one), _add_delay(one.drtt_ns or 0.0), one.loss.loss_ratio or 0.0) for one in (first, second)
+        (*_size(item), _add_delay(item.drtt_ns or 0.0), item.loss.loss_ratio or 0.0)
+        for item in (first, second)
     )
     return ours != theirs and all(mine <= other for mine, other in zip(ours, theirs, strict=True))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Undecided, as_samples, check_lengths, refuse_few
+from pathlab.analysis.estimators.interval import Undecided, as_samples, check_lengths, check_sample_count
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.ranks import rank_samples
 
@@ -68,7 +68,7 @@ def find_slow_hours(started_s: ArrayLike, values: ArrayLike, rng: np.random.Gene
     times, samples = times[order], samples[order]
     days = np.floor_divide(times, DAY_S).astype(np.int64)
     hours = (times % DAY_S // HOUR_S).astype(np.int64)
-    reason = refuse_few(samples.size, MINIMUM_SAMPLES)
+    reason = check_sample_count(samples.size, MINIMUM_SAMPLES)
     if reason is None and (np.unique(days).size < MINIMUM_DAYS or np.unique(hours).size < 2):
         reason = Undecided.TOO_FEW_LEVELS
     if reason is None and np.ptp(samples) == 0:
@@ -130,8 +130,8 @@ def _score_ranges(sums: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArr
 def _sum_ranges(rows: NDArray[Any]) -> NDArray[Any]:
     """The sum over each range of hours, of every row."""
     sums = np.cumsum(np.pad(np.tile(rows, 2), ((0, 0), (1, 0))), axis=1)
-    found: NDArray[Any] = sums[:, FIRSTS + LENGTHS] - sums[:, FIRSTS]
-    return found
+    result: NDArray[Any] = sums[:, FIRSTS + LENGTHS] - sums[:, FIRSTS]
+    return result
 
 
 def _trim(counts: NDArray[np.int64], first: int, length: int) -> tuple[int, int]:

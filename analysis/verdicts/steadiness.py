@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths, refuse_few
+from pathlab.analysis.estimators.interval import (
+    Undecided,
+    as_amounts,
+    as_samples,
+    check_lengths,
+    check_sample_count,
+)
 from pathlab.errors import UsageError
 
 #: Rates are those of spans of a second: shorter ones show what TCP does after a loss, and BBR's probes, ...
@@ -103,20 +109,20 @@ def describe_steadiness(
     for piece in outages:
         kept[piece] = False
     joined, joined_ns = _join(counts[kept], lengths[kept], span_ns)
-    found = Steadiness(
+    steadiness = Steadiness(
         spans=joined.size,
         mean_bits_per_s=float(counts.sum() / lengths.sum()) * 8e9,
         outages=len(outages),
         silent_ns=silent_ns,
-        undecided=refuse_few(joined.size, MINIMUM_SPANS),
+        undecided=check_sample_count(joined.size, MINIMUM_SPANS),
     )
-    if found.undecided is not None:
-        return found
+    if steadiness.undecided is not None:
+        return steadiness
     carried = _take_off(joined, joined_ns, buffered_bytes)
     begin = _find_begin(carried, joined_ns)
     carried, joined, joined_ns = carried[begin:], joined[begin:], joined_ns[begin:]
     if joined.size < MINIMUM_SPANS:
-        return replace(found, undecided=Undecided.TOO_FEW_SAMPLES)
+        return replace(steadiness, undecided=Undecided.TOO_FEW_SAMPLES)
     rates = joined / joined_ns * 8e9
     cut = _find_cut(carried, joined_ns)
     parts = (
@@ -125,7 +131,7 @@ def describe_steadiness(
         else (_measure(joined[:cut], joined_ns[:cut]), _measure(joined[cut:], joined_ns[cut:]))
     )
     return replace(
-        found,
+        steadiness,
         steady=not parts and not _are_beyond(carried, joined_ns),
         parts=parts,
         least_bits_per_s=float(rates.min()),
@@ -161,9 +167,9 @@ def _take_off(counts: Floats, lengths: Floats, buffered_bytes: float) -> Floats:
     """The bytes without what the sender wrote ahead at the start: no more than brings it to the median."""
     left, taken = buffered_bytes, counts.copy()
     expected = float(np.median(counts / lengths)) * lengths
-    for place in range(counts.size // 2):
-        off = min(left, max(0.0, counts[place] - expected[place]))
-        taken[place] -= off
+    for index in range(counts.size // 2):
+        off = min(left, max(0.0, counts[index] - expected[index]))
+        taken[index] -= off
         left -= off
     return taken
 

@@ -202,5 +202,5 @@ def _undecided(
     reason: Undecided, shift: float | None, sizes: tuple[int, int], alpha_ratio: float
 ) -> GroupShift:
     builder = IntervalBuilder(n=sum(sizes), method=METHOD, confidence_ratio=1 - alpha_ratio)
-    none = builder.refuse(reason)
+    none = builder.build_undecided(reason)
     return GroupShift(first_n=sizes[0], second_n=sizes[1], shift=shift, interval=none, undecided=reason)

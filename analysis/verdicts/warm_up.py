@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pathlab.analysis.estimators.interval import Undecided, as_amounts, as_samples, check_lengths, refuse_few
+from pathlab.analysis.estimators.interval import (
+    Undecided,
+    as_amounts,
+    as_samples,
+    check_lengths,
+    check_sample_count,
+)
 from pathlab.analysis.estimators.trend import find_trend
 from pathlab.errors import UsageError
 
@@ -59,7 +65,7 @@ def detect_warm_up(interval_bytes: ArrayLike, interval_ns: ArrayLike, configured
     if counts.size and (spans.min() <= 0 or configured_ns < 0):
         raise UsageError("records: no length, or a warm-up below 0", hint="pass lengths above 0")
     batches = counts.size // BATCH_RECORDS
-    reason = refuse_few(counts.size, MINIMUM_RECORDS)
+    reason = check_sample_count(counts.size, MINIMUM_RECORDS)
     if reason is not None:
         return WarmUp(records=counts.size, configured_ns=configured_ns, undecided=reason)
     whole = batches * BATCH_RECORDS

@@ -25,15 +25,15 @@ def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator
     if MULTIPATH.isdisjoint(campaign.factors.given):
         return
     cells = [*measured]
-    found: dict[Finding, None] = {}
+    result: dict[Finding, None] = {}
     for cell in cells:
-        found |= dict.fromkeys(_check_cell(cell))
+        result |= dict.fromkeys(_check_cell(cell))
         for index, path in enumerate(campaign.paths):
-            found |= dict.fromkeys(
+            result |= dict.fromkeys(
                 (("factors", factor), f"{what}; expected {expected}")
                 for factor, what, expected in _check_path(campaign, path, index, cell)
             )
-    yield from found
+    yield from result
     if any(cell.failover != "none" for cell in cells):
         yield from _check_failover(campaign)
     if campaign.concurrency > 1 and any(changes_hosts(cell) for cell in cells):
@@ -48,7 +48,7 @@ def changes_hosts(cell: PlannedCell) -> bool:
     """Whether the hosts of a lab are set to something for a combination."""
     others = (cell.tcp_reordering, cell.mptcp_subflows, cell.mptcp_scheduler)
     changed = cell.bond not in UNCHANGED or cell.failover != "none"
-    return changed or any(one is not None for one in others)
+    return changed or any(other is not None for other in others)
 
 
 def may_use_all_links(cell: PlannedCell) -> bool:

@@ -172,11 +172,11 @@ class Estimator:
         if self._campaign.search is None:
             return self.trial(row)
         rule = self._campaign.search.rule
-        one = self.trial(replace(row, cell=pace_cell(row.cell, rule.highest_bits_per_s)))
+        item = self.trial(replace(row, cell=pace_cell(row.cell, rule.highest_bits_per_s)))
         return TrialEstimate(
-            time_ns=one.time_ns * rule.trials_expected,
-            time_max_ns=one.time_max_ns * rule.trials_bound,
-            bytes_max=None if one.bytes_max is None else one.bytes_max * rule.trials_bound,
+            time_ns=item.time_ns * rule.trials_expected,
+            time_max_ns=item.time_max_ns * rule.trials_bound,
+            bytes_max=None if item.bytes_max is None else item.bytes_max * rule.trials_bound,
             trials=rule.trials_expected,
             trials_max=rule.trials_bound,
         )

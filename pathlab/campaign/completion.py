@@ -37,7 +37,7 @@ def complete_design(data: Mapping[str, Any]) -> Mapping[str, Any]:
         for key in named:
             levels: list[Any] = [row[key] for row in rows if key in row]
             if key not in factors:
-                factors[key] = [level for place, level in enumerate(levels) if level not in levels[:place]]
+                factors[key] = [level for index, level in enumerate(levels) if level not in levels[:index]]
         whole = [{**_first_levels(factors), **row} for row in rows]
         if len(whole) == len(data.get("rows", ())):
             data = {**data, "rows": whole, "factors": factors}

@@ -20,9 +20,9 @@ _UNTIL = re.compile(r"\s*(\S+)\s+of\s+the\s+median\s*")
 
 
 def _parse_stop_rule(text: Any) -> float:
-    found = _UNTIL.fullmatch(text) if isinstance(text, str) else None
+    match = _UNTIL.fullmatch(text) if isinstance(text, str) else None
     try:
-        ratio = parse_ratio(found.group(1)) if found else 0.0
+        ratio = parse_ratio(match.group(1)) if match else 0.0
     except UsageError:
         ratio = 0.0
     if not 0 < ratio < 1:

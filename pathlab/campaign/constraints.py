@@ -81,11 +81,11 @@ def parse_constraint(text: str) -> Constraint:
         raise UsageError(f"'{text}' is not understood", hint=CONSTRAINT_EXPECTED) from error
 
 
-def _replace_quantity(found: re.Match[str]) -> str:
+def _replace_quantity(result: re.Match[str]) -> str:
     """A number with its unit as a plain number; a text in quotes as it is."""
-    quoted, number, unit = found.groups()
+    quoted, number, unit = result.groups()
     if quoted is not None or unit in _NOT_UNITS:
-        return found.group(0)
+        return result.group(0)
     written = number + unit
     if unit in TIME_UNITS:
         return str(parse_time_ns(written))

@@ -59,13 +59,13 @@ def _part_size(campaign: Campaign, count: int) -> int:
 def _keep(names: Sequence[str], combinations: Iterable[Levels], constraint: Constraint) -> Iterator[Levels]:
     """The combinations that meet a constraint, tested once for all that differ in other factors."""
     keys = list(name_levels(dict.fromkeys(names)))
-    places = [place for place, key in enumerate(keys) if key in constraint.factors]
+    places = [index for index, key in enumerate(keys) if key in constraint.factors]
     known: dict[Levels, bool] = {}
     for levels in combinations:
-        part = tuple([levels[place] for place in places])
+        part = tuple([levels[index] for index in places])
         holds = known.get(part)
         if holds is None:
-            holds = constraint.holds({keys[place]: levels[place] for place in places})
+            holds = constraint.holds({keys[index]: levels[index] for index in places})
             known[part] = holds
         if holds:
             yield levels
@@ -88,19 +88,19 @@ def _draw_hypercube(campaign: Campaign) -> Iterator[Levels]:
     columns = []
     for name in campaign.factors.given:
         levels = campaign.factors.levels(name)
-        places = sorted(range(points), key=functools.partial(_rank, "lhs-1", campaign.seed, name))
+        indices = sorted(range(points), key=functools.partial(_rank, "lhs-1", campaign.seed, name))
         columns.append(
-            [levels[_choose_level(campaign.seed, name, place, points, len(levels))] for place in places]
+            [levels[_choose_level(campaign.seed, name, index, points, len(levels))] for index in indices]
         )
     return iter(zip(*columns, strict=True))
 
 
-def _choose_level(seed: int, name: str, place: int, points: int, count: int) -> int:
+def _choose_level(seed: int, name: str, index: int, points: int, count: int) -> int:
     """The level of one of ``points`` equal parts of a factor's levels; any of it where it has several."""
-    first, end = place * count // points, (place + 1) * count // points
+    first, end = index * count // points, (index + 1) * count // points
     if end - first < 2:
         return first
-    drawn = int.from_bytes(_rank("lhs-within-1", seed, name, place)[:8], "big")
+    drawn = int.from_bytes(_rank("lhs-within-1", seed, name, index)[:8], "big")
     return first + drawn % (end - first)
 
 

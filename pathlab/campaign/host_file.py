@@ -14,12 +14,12 @@ from pathlab.campaign.host_model import KNOWN_LOCAL, LOCAL, HostFile
 from pathlab.campaign.mistakes import translate
 from pathlab.campaign.source_text import Finding, list_path_hosts, read_names, read_rows, read_table
 from pathlab.campaign.toml_text import (
+    combine_mistakes,
     format_finding,
     list_key_lines,
     locate_key,
     parse_toml,
     read_toml_text,
-    refuse,
 )
 
 DEFAULT_NAME = "hosts.toml"
@@ -60,7 +60,7 @@ def read_shared_hosts(path: Path) -> SharedHosts:
         findings.append((("hosts", LOCAL), KNOWN_LOCAL))
     if findings:
         mistakes = [format_finding(path, finding, lines) for finding in findings]
-        raise refuse("hosts file", path, mistakes)
+        raise combine_mistakes("hosts file", path, mistakes)
     tables: dict[str, dict[str, Any]] = data["hosts"]
     places = {name: locate_key(path, ("hosts", name), lines) for name in tables}
     return SharedHosts(tables=tables, places=places)

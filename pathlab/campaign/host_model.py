@@ -34,8 +34,8 @@ PORT_RANGE_EXPECTED = 'expected two ports from 1 to 65535 such as "5201-5300"'
 
 def _check_port_range(value: str) -> str:
     """``"5201-5300"``, or one port."""
-    found = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", value)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", value)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last <= PORT_MAX:
         text = f"'{value}' is not a range of ports; {PORT_RANGE_EXPECTED}"
         raise PydanticCustomError("port_range", "{text}", {"text": text})

@@ -25,11 +25,11 @@ class DayHours:
     @classmethod
     def parse(cls, text: Any) -> DayHours:
         """Read ``"22:00-06:00"``; ``24:00`` ends a day. Raises UsageError."""
-        found = _HOURS.fullmatch(text) if isinstance(text, str) else None
-        if found is None:
+        match = _HOURS.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
             raise UsageError(f"'{text}' is not hours of the day", hint=HOURS_EXPECTED)
-        hours = [int(found.group(part)) for part in (1, 3)]
-        minutes = [int(found.group(part)) for part in (2, 4)]
+        hours = [int(match.group(part)) for part in (1, 3)]
+        minutes = [int(match.group(part)) for part in (2, 4)]
         start, end = (hour * 60 + minute for hour, minute in zip(hours, minutes, strict=True))
         if max(minutes) > 59 or start >= DAY_MINUTES or end > DAY_MINUTES:
             raise UsageError(f"'{text}' names a time that no day has", hint=HOURS_EXPECTED)

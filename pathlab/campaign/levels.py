@@ -29,11 +29,11 @@ def expand_range(text: str, unit: Unit) -> list[Any]:
 
     Without a step it is 1. Raises UsageError naming what is wrong.
     """
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         raise UsageError(f"'{text}' is not a range; {RANGE_EXPECTED}")
-    first, last = (_number(unit, found.group(part), text) for part in (1, 2))
-    times, written_step = found.group(3) is not None, found.group(4) or "1"
+    first, last = (_number(unit, match.group(part), text) for part in (1, 2))
+    times, written_step = match.group(3) is not None, match.group(4) or "1"
     step = _number(COUNT if times else unit, written_step, text)
     if last < first:
         raise UsageError(f"'{text}' ends below its start; {RANGE_EXPECTED}")
@@ -64,7 +64,7 @@ def list_levels(key: str, value: Any) -> list[Any]:
 def _expand_technologies(levels: list[Any]) -> list[Any]:
     """``technologies`` as all those that the list does not name."""
     others = [name for name in list_technologies() if name not in levels]
-    return [one for level in levels for one in (others if level == TECHNOLOGIES else [level])]
+    return [other for level in levels for other in (others if level == TECHNOLOGIES else [level])]
 
 
 def try_levels(key: str, value: Any) -> list[Any]:

@@ -23,7 +23,13 @@ from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
 from pathlab.campaign.technologies import list_adapter_faults
-from pathlab.campaign.toml_text import format_finding, list_key_lines, locate_key, parse_toml, refuse
+from pathlab.campaign.toml_text import (
+    combine_mistakes,
+    format_finding,
+    list_key_lines,
+    locate_key,
+    parse_toml,
+)
 from pathlab.errors import CampaignError, UsageError
 
 #: What set a key: words that name an option, or the key of the table in the file that has it, () for the top.
@@ -70,8 +76,8 @@ def load_campaign(
             put_paths(data, paths)
             origins["paths"] = "--paths"
     except UsageError as error:
-        place = "" if error.message.startswith("--") else "--profile" if profile else given.label
-        mistakes.append(": ".join(filter(None, (place, error.message, error.hint))))
+        label = "" if error.message.startswith("--") else "--profile" if profile else given.label
+        mistakes.append(": ".join(filter(None, (label, error.message, error.hint))))
     for override in overrides:
         problem = put_override(data, override)
         if problem:
@@ -120,13 +126,15 @@ def build_campaign(
         findings = find_plan_faults(campaign)
     if campaign is None or findings or mistakes:
         lines = list_key_lines(text)
-        found = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
+        result = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
         words = " ".join(what for key, what in findings if ENGINE in key)
         unread = [fault for fault in list_adapter_faults() if f'"{Path(fault.split(":")[0]).stem}"' in words]
-        every = [*mistakes, *found, *unread]
-        hints = {hint for option, hint in OPTION_HINTS.items() for one in every if one.startswith(option)}
-        in_options = all(one.startswith(tuple(OPTION_HINTS)) for one in every)
-        raise refuse("campaign", label, every, hint=hints.pop() if in_options and len(hints) == 1 else None)
+        every = [*mistakes, *result, *unread]
+        hints = {hint for option, hint in OPTION_HINTS.items() for item in every if item.startswith(option)}
+        in_options = all(item.startswith(tuple(OPTION_HINTS)) for item in every)
+        raise combine_mistakes(
+            "campaign", label, every, hint=hints.pop() if in_options and len(hints) == 1 else None
+        )
     return campaign
 
 
@@ -140,7 +148,7 @@ def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
         campaign = Campaign.model_validate(whole)
     except ValidationError as error:
         translated = translate(error, whole)
-        findings += [found for found in translated if not is_filled_in(found[0], data, whole)]
+        findings += [result for result in translated if not is_filled_in(result[0], data, whole)]
     return campaign, [*findings, *find_contradictions(data)]
 
 
@@ -202,12 +210,12 @@ def load_lab(source: str) -> LabSettings:
     data = parse_toml("lab", given.label, given.text)
     if not read_table(data, "lab"):
         mistake = f"{given.label}: has no table [lab]; expected hosts and links in one"
-        raise refuse("lab", given.label, [mistake])
+        raise combine_mistakes("lab", given.label, [mistake])
     findings: list[Finding] = []
     lab = build_lab(fill_lab({"lab": data["lab"]}, findings), findings)
     if lab is None or findings:
         lines = list_key_lines(given.text)
-        raise refuse(
+        raise combine_mistakes(
             "lab", given.label, [format_finding(given.label, finding, lines) for finding in findings]
         )
     return lab

@@ -160,5 +160,5 @@ def _digest(identity: str) -> bytes:
 
 def list_varied(levels: Sequence[Mapping[str, Level]]) -> tuple[str, ...]:
     """The settings of which these rows have several levels; one that a row does not name is a level too."""
-    names = dict.fromkeys(name for one in levels for name in one)
-    return tuple(name for name in names if len({one.get(name) for one in levels}) > 1)
+    names = dict.fromkeys(name for level in levels for name in level)
+    return tuple(name for name in names if len({level.get(name) for level in levels}) > 1)

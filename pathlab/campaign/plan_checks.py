@@ -57,18 +57,18 @@ def _check_engines(campaign: Campaign) -> Iterator[Finding]:
     plain = CHECKED.isdisjoint(campaign.factors.given) and not any(path.sinks for path in campaign.paths)
     for cell in () if plain else list_measured(campaign):
         cells.setdefault(cell.engine, []).append(cell)
-    found: dict[Finding, None] = {}
+    result: dict[Finding, None] = {}
     for name, own in cells.items():
         engine = load_rules(name)
-        found |= dict.fromkeys(_check_caps(campaign, name))
+        result |= dict.fromkeys(_check_caps(campaign, name))
         kinds = {_PATH_KIND(cell): cell for cell in own}.values()
         pairs = [*((0, cell) for cell in own), *itertools.product(range(1, len(campaign.paths)), kinds)]
         for index, cell in pairs:
             for refusal in engine.check(PlanRow(row=0, cycle=0, path=campaign.paths[index], cell=cell)):
                 of_path = refusal.path_key is not None
                 key: Key = ("paths", index, str(refusal.path_key)) if of_path else ("factors", refusal.factor)
-                found[key, refusal.text] = None
-    yield from found
+                result[key, refusal.text] = None
+    yield from result
     if any(cell.message_bytes is not None for own in cells.values() for cell in own):
         yield from _check_message_rates(campaign)
 

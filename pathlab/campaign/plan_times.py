@@ -36,9 +36,9 @@ class PlanTimes:
     def of(cls, rows: Sequence[PlanRow], estimator: Estimator) -> Self:
         """The times of a plan."""
         times = {row.row: estimator.trial(row) for row in rows}
-        work_ns = sum(one.time_ns for one in times.values())
+        work_ns = sum(time.time_ns for time in times.values())
         return cls(
-            rows={row: (one.time_ns, one.time_max_ns) for row, one in times.items()},
+            rows={row: (time.time_ns, time.time_max_ns) for row, time in times.items()},
             at_once_ratio=estimator.span_ns(rows) / work_ns if work_ns else 1.0,
         )
 

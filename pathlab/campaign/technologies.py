@@ -28,7 +28,9 @@ def list_technologies() -> Mapping[str, Manifest]:
 @functools.cache
 def list_shipped_technologies() -> frozenset[str]:
     """The names of those that are not the user's own."""
-    return frozenset(name for name, one in list_technologies().items() if is_shipped_technology(one))
+    return frozenset(
+        name for name, technology in list_technologies().items() if is_shipped_technology(technology)
+    )
 
 
 def is_shipped_technology(technology: Manifest) -> bool:

@@ -32,19 +32,19 @@ CHECKS = {
 }
 
 
-def refuse(
+def combine_mistakes(
     kind: str, label: str | Path, mistakes: Sequence[str], *, hint: str | None = None
 ) -> CampaignError:
     """Return the error that names every mistake of a file once; ``kind`` is one of ``CHECKS``.
 
     ``hint`` is for mistakes that are not in the file.
     """
-    found = tuple(dict.fromkeys(mistakes))
-    if len(found) == 1 and hint is not None:
-        return CampaignError(found[0], mistakes=found, hint=hint)
-    count = f"1 mistake: {found[0]}" if len(found) == 1 else f"{len(found)} mistakes"
+    result = tuple(dict.fromkeys(mistakes))
+    if len(result) == 1 and hint is not None:
+        return CampaignError(result[0], mistakes=result, hint=hint)
+    count = f"1 mistake: {result[0]}" if len(result) == 1 else f"{len(result)} mistakes"
     hint = hint or f"Correct the file and check it with: {CHECKS[kind]}"
-    return CampaignError(f"{kind} '{label}' has {count}", mistakes=found, hint=hint)
+    return CampaignError(f"{kind} '{label}' has {count}", mistakes=result, hint=hint)
 
 
 def read_toml_text(kind: str, label: str, hint: str) -> str:
@@ -63,7 +63,7 @@ def read_toml_text(kind: str, label: str, hint: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         mistake = f"{label}:{line}: is not UTF-8; expected a TOML file in UTF-8"
-        raise refuse(kind, label, [mistake]) from error
+        raise combine_mistakes(kind, label, [mistake]) from error
 
 
 def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:
     try:
         return load_toml(text)
     except tomllib.TOMLDecodeError as error:
-        raise refuse(kind, label, [f"{label}:{_format_syntax_error(str(error), text)}"]) from error
+        raise combine_mistakes(kind, label, [f"{label}:{_format_syntax_error(str(error), text)}"]) from error
     except ValueError as error:
-        raise refuse(kind, label, [f"{label}: {error}"]) from error
+        raise combine_mistakes(kind, label, [f"{label}: {error}"]) from error
 
 
 def load_toml(text: str) -> dict[str, Any]:
@@ -91,16 +91,16 @@ def load_toml(text: str) -> dict[str, Any]:
 
 def _is_deeper(value: Any, levels: int) -> bool:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not levels or any(_is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
+    return not levels or any(_is_deeper(item, levels - 1) for item in inner if isinstance(item, (dict, list)))
 
 
 def _format_syntax_error(message: str, text: str) -> str:
-    found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if found is None:
+    match = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if match is None:
         return f"1: {message}; expected TOML"
-    line = found.group(2) or str(text.count("\n") + 1)
-    column = f":{found.group(3)}" if found.group(3) else ""
-    return f"{line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
+    line = match.group(2) or str(text.count("\n") + 1)
+    column = f":{match.group(3)}" if match.group(3) else ""
+    return f"{line}{column}: {match.group(1)[:1].lower()}{match.group(1)[1:]}; expected TOML"
 
 
 def format_finding(label: str | Path, finding: Finding, lines: Mapping[Key, int]) -> str:
@@ -121,14 +121,14 @@ def locate_key(label: str | Path, key: Key, lines: Mapping[Key, int]) -> str:
 
 def list_key_lines(text: str) -> dict[Key, int]:
     """The line, from 1, on which each key and table of a TOML file begins; keys in a value have its line."""
-    found: dict[Key, int] = {}
+    result: dict[Key, int] = {}
     last: dict[Key, int] = {}  # number of the last table in each list of tables
     table: Key = ()
     place: Any
     for line, statement, parsed in _read_statements(text):
         if not statement.lstrip().startswith("["):
             for key in _list_keys(parsed):
-                found.setdefault((*table, *key), line)
+                result.setdefault((*table, *key), line)
             continue
         table, place = (), parsed
         while place:
@@ -139,8 +139,8 @@ def list_key_lines(text: str) -> dict[Key, int]:
             table = (*table, *((last[table],) if table in last else ()), step)
         table = (*table, last[table]) if table in last else table
         for size in range(1, len(table) + 1):
-            found.setdefault(table[:size], line)
-    return found
+            result.setdefault(table[:size], line)
+    return result
 
 
 def _read_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -151,14 +151,14 @@ def _read_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """
     text = text.replace("\r\n", "\n") + "\n"
     begin = line = depth = 0
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for result in _TOKEN.finditer(text):
+        token = result[0]
         depth += (token in ("[", "{")) - (token in ("]", "}"))
         if token == "\n" and depth == 0:
-            statement = text[begin : found.end()]
+            statement = text[begin : result.end()]
             if parsed := tomllib.loads(statement):
                 yield line + 1, statement, parsed
-            begin, line = found.end(), line + statement.count("\n")
+            begin, line = result.end(), line + statement.count("\n")
 
 
 def _list_keys(value: Any) -> Iterator[Key]:

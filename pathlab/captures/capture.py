@@ -220,7 +220,7 @@ class _CaptureReader:
         set_back = np.zeros(len(timed), dtype=np.bool_)
         for interface in np.unique(batch.interfaces).tolist():
             set_back |= self._find_steps(batch, interface, timed)
-        link_types = np.array([one.link_type for one in self._notes.interfaces])[batch.interfaces]
+        link_types = np.array([item.link_type for item in self._notes.interfaces])[batch.interfaces]
         parts = []
         for link_type in np.unique(link_types).tolist():
             chosen = timed & (link_types == link_type)
@@ -235,14 +235,14 @@ class _CaptureReader:
 
     def _find_steps(self, batch: RecordBatch, interface: int, timed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = np.flatnonzero((batch.interfaces == interface) & timed)
-        found = np.zeros(len(batch.times_ns), dtype=np.bool_)
+        result = np.zeros(len(batch.times_ns), dtype=np.bool_)
         if len(rows):
             times = batch.times_ns[rows]
             before = np.concatenate(([self._last_ns.get(interface, times[0])], times[:-1]))
-            found[rows] = times < before - STEP_NS
+            result[rows] = times < before - STEP_NS
             self._last_ns[interface] = int(times[-1])
-            self._steps += int(found.sum())
-        return found
+            self._steps += int(result.sum())
+        return result
 
     def _add_packets(
         self,
@@ -270,7 +270,7 @@ class _CaptureReader:
             packets.ip_ids >= 0, HAS_IP_ID, 0
         )
         marks |= np.where(packets.ecn > 0, ECN_CAPABLE, 0) | np.where(packets.ecn == 3, ECN_MARKED, 0)
-        found = {
+        result = {
             "keys": keys,
             "times_ns": times,
             "sequences": words[at + 4],
@@ -284,7 +284,7 @@ class _CaptureReader:
             "ip_ids": np.maximum(packets.ip_ids, 0),
         }
         new = slice(self.tcp_packets, self.tcp_packets + len(at))
-        for name, values in found.items():
+        for name, values in result.items():
             self._columns[name][new] = values
         sack = options.sack
         blocks: tuple[NDArray[Any], ...] = (

@@ -98,13 +98,13 @@ class FlowTable:
         """All flows in the order of their first packets."""
         return [self.describe(place) for place in range(len(self._ends))]
 
-    def describe(self, place: int) -> CapturedFlow:
+    def describe(self, index: int) -> CapturedFlow:
         """The flow at a place, counted from 0."""
-        ends = self._ends[place]
-        both = slice(2 * place, 2 * place + 2)
+        ends = self._ends[index]
+        both = slice(2 * index, 2 * index + 2)
         packets, payload = self._packets[both].tolist(), self._bytes[both].tolist()
         return CapturedFlow(
-            number=place + 1,
+            number=index + 1,
             protocol={TCP: "TCP", UDP: "UDP"}[ends[0]],
             a=_read_endpoint(ends[1 : 1 + _ENDPOINT_BYTES]),
             b=_read_endpoint(ends[1 + _ENDPOINT_BYTES :]),

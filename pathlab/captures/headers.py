@@ -169,15 +169,15 @@ def _read_ipv6(
         at = np.flatnonzero(np.isin(protocols, kinds) & ~is_fragment & (headers + 8 <= ends))
         if not len(at):
             break
-        kind, place = protocols[at], headers[at]
-        extra = data[place + 1].astype(np.int64)
+        kind, index = protocols[at], headers[at]
+        extra = data[index + 1].astype(np.int64)
         size = np.where(
             kind == _FRAGMENT, 8, np.where(kind == _AUTHENTICATION, (extra + 2) * 4, (extra + 1) * 8)
         )
         # offset and the flag "more": neither in an atomic fragment (RFC 6946), which is a whole packet
-        is_fragment[at] = (kind == _FRAGMENT) & ((shorts[place + 2] & 0xFFF9) != 0)
-        protocols[at] = data[place]
-        headers[at] = place + size
+        is_fragment[at] = (kind == _FRAGMENT) & ((shorts[index + 2] & 0xFFF9) != 0)
+        protocols[at] = data[index]
+        headers[at] = index + size
     # the end of the record is the furthest that a header can be; what is there is padding
     headers = np.minimum(headers, ends)
     addresses = np.stack([data[ip[:, None] + np.arange(skip, skip + 16)] for skip in (8, 24)])

@@ -63,7 +63,7 @@ def format_link(number: int) -> str:
     return f"{number} ({name})" if name else str(number)
 
 
-def find_ip(data: Bytes, places: Integers, link_type: int) -> tuple[Integers, Integers, Integers]:
+def find_ip(data: Bytes, indices: Integers, link_type: int) -> tuple[Integers, Integers, Integers]:
     """For each record the place of its IP header, its version, and its innermost Ethernet type.
 
     The version is 4, 6, or 0 for anything else; the type is ``NO_TYPE`` for links that have none. Raises
@@ -75,27 +75,27 @@ def find_ip(data: Bytes, places: Integers, link_type: int) -> tuple[Integers, In
     if link_type in (ETHERNET, SLL, SLL2):
         ahead, type_at = {ETHERNET: (14, 12), SLL: (16, 14), SLL2: (20, 0)}[link_type]
         shorts = view_numbers(data, ">u2")
-        kinds = shorts[places + type_at].astype(np.int64)
-        found = places + ahead
+        kinds = shorts[indices + type_at].astype(np.int64)
+        result = indices + ahead
         for _ in range(LAYERS_MAX):
-            if not _enter_layer(data, kinds, found):
+            if not _enter_layer(data, kinds, result):
                 break
         kinds[kinds <= LENGTH_MAX] = 0
         versions = np.where(kinds == _TYPE_IPV4, 4, np.where(kinds == _TYPE_IPV6, 6, 0))
-        return found, versions, kinds
-    none = np.full(len(places), NO_TYPE)
+        return result, versions, kinds
+    none = np.full(len(indices), NO_TYPE)
     if link_type in (NULL, LOOP):
-        found = places + 4
-        family = view_numbers(data, ">u4")[places].astype(np.int64)
-        swapped = view_numbers(data, "<u4")[places].astype(np.int64)
+        result = indices + 4
+        family = view_numbers(data, ">u4")[indices].astype(np.int64)
+        swapped = view_numbers(data, "<u4")[indices].astype(np.int64)
         family = np.minimum(family, swapped)  # of the machine that captured, in whichever order
         is_ipv6 = np.isin(family, _FAMILIES_IPV6)
-        return found, np.where(family == _FAMILY_IPV4, 4, np.where(is_ipv6, 6, 0)), none
-    versions = (data[places] >> 4).astype(np.int64)
-    return places.copy(), np.where((versions == 4) | (versions == 6), versions, 0), none
+        return result, np.where(family == _FAMILY_IPV4, 4, np.where(is_ipv6, 6, 0)), none
+    versions = (data[indices] >> 4).astype(np.int64)
+    return indices.copy(), np.where((versions == 4) | (versions == 6), versions, 0), none
 
 
-def _enter_layer(data: Bytes, kinds: Integers, found: Integers) -> bool:
+def _enter_layer(data: Bytes, kinds: Integers, result: Integers) -> bool:
     """Go from one layer to the next within it, in place; False where no record has a further one.
 
     MPLS does not say what it carries: behind the last label stands IP where its version says so.
@@ -104,18 +104,18 @@ def _enter_layer(data: Bytes, kinds: Integers, found: Integers) -> bool:
     last = len(shorts) - 1
     tagged, pppoe = np.flatnonzero(np.isin(kinds, _TAGS)), np.flatnonzero(kinds == _PPPOE)
     labelled = np.flatnonzero(np.isin(kinds, _MPLS))
-    kinds[tagged] = shorts[np.minimum(found[tagged] + 2, last)]
-    found[tagged] += 4
-    protocols = shorts[np.minimum(found[pppoe] + 6, last)]
+    kinds[tagged] = shorts[np.minimum(result[tagged] + 2, last)]
+    result[tagged] += 4
+    protocols = shorts[np.minimum(result[pppoe] + 6, last)]
     inner = np.zeros(len(pppoe), dtype=np.int64)
     for protocol, kind in _PPP_TYPES.items():
         inner[protocols == protocol] = kind
     kinds[pppoe[inner > 0]] = inner[inner > 0]
-    found[pppoe[inner > 0]] += 8
-    ends = data[np.minimum(found[labelled] + 2, last)] & 1 > 0
-    found[labelled] += 4
+    result[pppoe[inner > 0]] += 8
+    ends = data[np.minimum(result[labelled] + 2, last)] & 1 > 0
+    result[labelled] += 4
     bottom = labelled[ends]
-    versions = data[np.minimum(found[bottom], last)] >> 4
+    versions = data[np.minimum(result[bottom], last)] >> 4
     kinds[bottom[versions == 4]] = _TYPE_IPV4
     kinds[bottom[versions == 6]] = _TYPE_IPV6
     return bool(len(tagged) or (inner > 0).any() or len(labelled) > len(bottom))

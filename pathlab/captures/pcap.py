@@ -80,15 +80,15 @@ def _follow_lengths(piece: bytes, order: str, interface: Interface) -> tuple[Int
             break
         append(place)
         place = after
-    found = np.array(starts, dtype=np.int64)
+    result = np.array(starts, dtype=np.int64)
     data = np.frombuffer(piece, dtype=np.uint8)
-    if len(found):
+    if len(result):
         # A length may be wrong without being impossible; the next record's fraction of a second then is.
-        wrong = view_numbers(data, f"{order}u4")[found + 4] >= units
+        wrong = view_numbers(data, f"{order}u4")[result + 4] >= units
         if wrong.any():
             first = int(np.argmax(wrong))
-            return found[:first], int(found[first]), "a fraction of a second above 1"
-    return found, place, reason
+            return result[:first], int(result[first]), "a fraction of a second above 1"
+    return result, place, reason
 
 
 def _build_batch(piece: bytes, starts: Integers, order: str, interface: Interface) -> RecordBatch:

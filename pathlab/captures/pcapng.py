@@ -59,11 +59,11 @@ def read_pcapng(file: CaptureFile, notes: CaptureNotes) -> Iterator[RecordBatch]
     while piece := file.read(max(PIECE_BYTES, len(carried))):
         piece = carried + piece
         data = np.frombuffer(piece + bytes(PADDING_BYTES), dtype=np.uint8)
-        place, kind = 0, None
+        index, kind = 0, None
         try:
             while True:
                 packets: list[int] = []
-                place, kind, fault = _follow_blocks(piece, place, section, notes, packets)
+                index, kind, fault = _follow_blocks(piece, index, section, notes, packets)
                 if packets:
                     # What follows applies to the packets after it.
                     batch, wrong = _build_batch(data, np.array(packets, dtype=np.int64), section, notes)
@@ -74,18 +74,18 @@ def read_pcapng(file: CaptureFile, notes: CaptureNotes) -> Iterator[RecordBatch]
                     raise fault
                 if kind is None:
                     break
-                place = _read_other(piece, place, kind, section, notes)
+                index = _read_other(piece, index, kind, section, notes)
         except _DamageError as error:
             reason, where = error.args
             notes.damage = f"damaged at byte {at_byte + where:,}: {reason}; what follows was not read"
             return
-        carried, at_byte = piece[place:], at_byte + place
+        carried, at_byte = piece[index:], at_byte + index
     if carried:
         notes.damage = f"cut within the last block, which begins at byte {at_byte:,}"
 
 
 def _follow_blocks(
-    piece: bytes, place: int, section: _Section, notes: CaptureNotes, packets: list[int]
+    piece: bytes, index: int, section: _Section, notes: CaptureNotes, packets: list[int]
 ) -> tuple[int, int | None, _DamageError | None]:
     """Collect packets' blocks from ``place`` on: where it stopped, the type of the block there, damage.
 
@@ -94,108 +94,108 @@ def _follow_blocks(
     """
     read_pair = struct.Struct(f"{section.order}II").unpack_from
     append, end = packets.append, len(piece)
-    while place + 12 <= end:
-        kind, length = read_pair(piece, place)
+    while index + 12 <= end:
+        kind, length = read_pair(piece, index)
         if kind == SECTION:
-            return place, SECTION if _is_section_whole(piece, place) else None, None
+            return index, SECTION if _is_section_whole(piece, index) else None, None
         if length < 12 or length & 3 or length > BLOCK_BYTES_MAX:
-            return place, None, _DamageError(f"a block of {length:,} bytes", place)
-        after = place + length
+            return index, None, _DamageError(f"a block of {length:,} bytes", index)
+        after = index + length
         if after > end:
             break
         if kind == INTERFACE:
-            return place, kind, None
+            return index, kind, None
         if kind not in _SKIP:
             try:
-                place = _read_other(piece, place, kind, section, notes)
+                index = _read_other(piece, index, kind, section, notes)
             except _DamageError as fault:
-                return place, None, fault
+                return index, None, fault
             continue
         if length < _SKIP[kind] + 4:
-            return place, None, _DamageError(f"a packet's block of {length} bytes", place)
-        append(place)
-        place = after
-    return place, None, None
+            return index, None, _DamageError(f"a packet's block of {length} bytes", index)
+        append(index)
+        index = after
+    return index, None, None
 
 
-def _is_section_whole(piece: bytes, place: int) -> bool:
+def _is_section_whole(piece: bytes, index: int) -> bool:
     """Whether the section's header is in the piece, or is damaged, which reading it will say."""
-    if place + 28 > len(piece):
+    if index + 28 > len(piece):
         return False
-    length = _read_word(piece, place + 4, _find_order(piece, place) or "<")
-    return length > BLOCK_BYTES_MAX or place + length <= len(piece)
+    length = _read_word(piece, index + 4, _find_order(piece, index) or "<")
+    return length > BLOCK_BYTES_MAX or index + length <= len(piece)
 
 
-def _read_other(piece: bytes, place: int, kind: int, section: _Section, notes: CaptureNotes) -> int:
+def _read_other(piece: bytes, index: int, kind: int, section: _Section, notes: CaptureNotes) -> int:
     """Read a block that holds no packets; where the next one begins."""
     if kind == SECTION:
-        return _begin_section(piece, place, section, notes)
-    length = _read_word(piece, place + 4, section.order)
-    again = _read_word(piece, place + length - 4, section.order)
+        return _begin_section(piece, index, section, notes)
+    length = _read_word(piece, index + 4, section.order)
+    again = _read_word(piece, index + length - 4, section.order)
     if again != length:
-        raise _DamageError("the two lengths of a block differ", place)
-    body = piece[place + 8 : place + length - 4]
+        raise _DamageError("the two lengths of a block differ", index)
+    body = piece[index + 8 : index + length - 4]
     if kind == INTERFACE:
         if len(body) < 8:
-            raise _DamageError("an interface's block is too short", place)
+            raise _DamageError("an interface's block is too short", index)
         notes.interfaces.append(_read_interface(body, section.order))
     elif kind == STATISTICS:
         _read_statistics(body, section, notes)
     elif kind not in _KNOWN_OTHERS:
         notes.skipped_blocks += 1
-    return place + length
+    return index + length
 
 
-def _begin_section(piece: bytes, place: int, section: _Section, notes: CaptureNotes) -> int:
-    order = _find_order(piece, place)
+def _begin_section(piece: bytes, index: int, section: _Section, notes: CaptureNotes) -> int:
+    order = _find_order(piece, index)
     if order is None:
-        raise _DamageError("a section without a byte order", place)
-    length = _read_word(piece, place + 4, order)
-    major = struct.unpack_from(f"{order}H", piece, place + 12)[0]
+        raise _DamageError("a section without a byte order", index)
+    length = _read_word(piece, index + 4, order)
+    major = struct.unpack_from(f"{order}H", piece, index + 12)[0]
     if length < 28 or length & 3 or length > BLOCK_BYTES_MAX:
-        raise _DamageError(f"a section's header of {length:,} bytes", place)
+        raise _DamageError(f"a section's header of {length:,} bytes", index)
     if major != 1:
-        raise _DamageError(f"a section of version {major}, where 1 is known", place)
+        raise _DamageError(f"a section of version {major}, where 1 is known", index)
     section.order, section.first_interface = order, len(notes.interfaces)
-    return place + length
+    return index + length
 
 
-def _find_order(piece: bytes, place: int) -> str | None:
+def _find_order(piece: bytes, index: int) -> str | None:
     """The byte order of the section that begins at ``place``."""
-    return next((order for order in "<>" if _read_word(piece, place + 8, order) == _ORDER_MAGIC), None)
+    return next((order for order in "<>" if _read_word(piece, index + 8, order) == _ORDER_MAGIC), None)
 
 
-def _read_word(piece: bytes, place: int, order: str) -> int:
-    return int(struct.unpack_from(f"{order}I", piece, place)[0])
+def _read_word(piece: bytes, index: int, order: str) -> int:
+    return int(struct.unpack_from(f"{order}I", piece, index)[0])
 
 
 def _read_options(body: bytes, order: str) -> Iterator[tuple[int, bytes]]:
     """The options of a block as far as they are whole."""
-    place = 0
-    while place + 4 <= len(body):
-        code, length = struct.unpack_from(f"{order}HH", body, place)
-        if code == 0 or place + 4 + length > len(body):
+    index = 0
+    while index + 4 <= len(body):
+        code, length = struct.unpack_from(f"{order}HH", body, index)
+        if code == 0 or index + 4 + length > len(body):
             return
-        yield code, body[place + 4 : place + 4 + length]
-        place += 4 + length + (-length & 3)
+        yield code, body[index + 4 : index + 4 + length]
+        index += 4 + length + (-length & 3)
 
 
 def _read_interface(body: bytes, order: str) -> Interface:
     link, _, snap_bytes = struct.unpack_from(f"{order}HHI", body)
-    found = Interface(link_type=link, snap_bytes=snap_bytes)
+    interface = Interface(link_type=link, snap_bytes=snap_bytes)
     for code, value in _read_options(body[8:], order):
         if code == _OPTION_RESOLUTION and value:
             exponent = value[0] & 0x7F
             base = 2 if value[0] & 0x80 else 10
             if base**exponent < 1 << 63:
-                found.time_units_per_s = base**exponent
+                interface.time_units_per_s = base**exponent
         elif code == _OPTION_OFFSET and len(value) == 8:
             (offset_s,) = struct.unpack(f"{order}q", value)
             if abs(offset_s) <= TIME_MAX_S:
-                found.time_offset_s = offset_s
+                interface.time_offset_s = offset_s
         elif code == _OPTION_NAME:
-            found.name = value.rstrip(b"\0").decode("utf-8", "replace")
-    return found
+            interface.name = value.rstrip(b"\0").decode("utf-8", "replace")
+    return interface
 
 
 def _read_statistics(body: bytes, section: _Section, notes: CaptureNotes) -> None:
@@ -237,7 +237,7 @@ def _build_batch(
     if simple.any():
         skips[simple], original[simple], numbers[simple] = _SKIP[SIMPLE], words[starts[simple] + 8], 0
         room = lengths[simple] - _SKIP[SIMPLE] - 4
-        snaps = [one.snap_bytes for one in notes.interfaces[section.first_interface :][:1]]
+        snaps = [interface.snap_bytes for interface in notes.interfaces[section.first_interface :][:1]]
         captured[simple] = np.minimum(np.minimum(original[simple], room), (snaps or [0])[0] or room)
     numbers += section.first_interface
     unknown = numbers >= len(notes.interfaces)
@@ -246,7 +246,7 @@ def _build_batch(
         first = int(np.argmax(wrong))
         reason = "an interface that is not described" if unknown[first] else "more bytes than its block has"
         fault = _DamageError(f"a packet of {reason}", int(starts[first]))
-        starts, lengths, skips, numbers = (one[:first] for one in (starts, lengths, skips, numbers))
+        starts, lengths, skips, numbers = (item[:first] for item in (starts, lengths, skips, numbers))
         captured, original, simple = captured[:first], original[:first], simple[:first]
     units = (words[starts + 12].astype(np.int64) << 32) | words[starts + 16].astype(np.int64)
     times = np.full(len(starts), NO_TIME_NS)
@@ -271,15 +271,15 @@ def _find_drops(
     """Which packets' options say that packets were lost before them (``epb_dropcount`` above 0)."""
     shorts = view_numbers(data, f"{section.order}u2")
     gaps = np.zeros(len(starts), dtype=np.bool_)
-    place = starts + _SKIP[ENHANCED] + captured + (-captured & 3)
+    index = starts + _SKIP[ENHANCED] + captured + (-captured & 3)
     end = starts + lengths - 4
     for _ in range(OPTIONS_MAX):
-        active = np.flatnonzero(~simple & (place + 4 <= end))
+        active = np.flatnonzero(~simple & (index + 4 <= end))
         if not len(active):
             break
-        at = place[active]
+        at = index[active]
         code, size = shorts[at].astype(np.int64), shorts[at + 2].astype(np.int64)
         counts = active[(code == _OPTION_PACKET_DROPS) & (size == 8) & (at + 12 <= end[active])]
-        gaps[counts] = (view_numbers(data, "u8")[place[counts] + 4]) > 0
-        place[active] = np.where(code == 0, end[active], at + 4 + size + (-size & 3))
+        gaps[counts] = (view_numbers(data, "u8")[index[counts] + 4]) > 0
+        index[active] = np.where(code == 0, end[active], at + 4 + size + (-size & 3))
     return gaps

@@ -82,7 +82,7 @@ class CaptureNotes:
     @property
     def dropped_packets(self) -> int | None:
         """Packets that the capture's own counters say it lost; None where it has no counter."""
-        known = [one.dropped for one in self.interfaces if one.dropped is not None]
+        known = [interface.dropped for interface in self.interfaces if interface.dropped is not None]
         return sum(known) if known else None
 
 

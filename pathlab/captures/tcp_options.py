@@ -69,21 +69,21 @@ def read_segment_options(data: Bytes, headers: Integers, ends: Integers) -> Segm
     """
     words = view_numbers(data, ">u4")
     stop = np.minimum(headers + (data[headers + 12] >> 4).astype(np.int64) * 4, ends)
-    place = headers + 20
+    index = headers + 20
     values, echoes = (np.zeros(len(headers), dtype=np.uint32) for _ in range(2))
-    usual = (place + 12 <= stop) & (words[place] == _USUAL_START)
-    at = place[usual]
+    usual = (index + 12 <= stop) & (words[index] == _USUAL_START)
+    at = index[usual]
     values[usual], echoes[usual] = words[at + 4], words[at + 8]
     has_timestamps = usual.copy()
-    place[usual] += 12
+    index[usual] += 12
     blocks: list[tuple[Integers, Integers, Integers]] = []
-    active = np.flatnonzero(place < stop)
+    active = np.flatnonzero(index < stop)
     for _ in range(OPTION_BYTES_MAX):
-        active = active[place[active] < stop[active]]
-        active = active[data[place[active]] != _END]
+        active = active[index[active] < stop[active]]
+        active = active[data[index[active]] != _END]
         if not len(active):
             break
-        at = place[active]
+        at = index[active]
         kind = data[at]
         size = np.where(kind == _NOP, 1, data[at + 1]).astype(np.int64)
         sound = ((kind == _NOP) | (size >= 2)) & (at + size <= stop[active])
@@ -98,7 +98,7 @@ def read_segment_options(data: Bytes, headers: Integers, ends: Integers) -> Segm
                 blocks.append(
                     (active[holds], np.full(int(holds.sum()), ordinal), at[holds] + 2 + 8 * ordinal)
                 )
-        place[active] += size
+        index[active] += size
     return SegmentOptions(
         ts_values=values,
         ts_echoes=echoes,
@@ -115,14 +115,14 @@ def _order_blocks(
         return SackBlocks(
             packets=none, ordinals=none, left=none.astype(np.uint32), right=none.astype(np.uint32)
         )
-    packets, ordinals, places = (np.concatenate(column) for column in zip(*blocks, strict=True))
+    packets, ordinals, indices = (np.concatenate(column) for column in zip(*blocks, strict=True))
     order = np.lexsort((ordinals, packets))
-    places = places[order]
+    indices = indices[order]
     return SackBlocks(
         packets=packets[order],
         ordinals=ordinals[order],
-        left=words[places].astype(np.uint32),
-        right=words[places + 4].astype(np.uint32),
+        left=words[indices].astype(np.uint32),
+        right=words[indices + 4].astype(np.uint32),
     )
 
 
@@ -130,27 +130,27 @@ def read_syn_options(header: bytes) -> SynOptions:
     """The options of one SYN's header, as far as it was captured."""
     length = (header[12] >> 4) * 4
     options = header[20:length]
-    found: dict[str, int | bool] = {"complete": len(header) >= length}
-    place = 0
-    while place < len(options) and options[place] != _END:
-        if options[place] == _NOP:
-            place += 1
+    result: dict[str, int | bool] = {"complete": len(header) >= length}
+    index = 0
+    while index < len(options) and options[index] != _END:
+        if options[index] == _NOP:
+            index += 1
             continue
-        size = options[place + 1] if place + 1 < len(options) else 0
-        if size < 2 or place + size > len(options):
+        size = options[index + 1] if index + 1 < len(options) else 0
+        if size < 2 or index + size > len(options):
             break
-        kind, value = options[place], options[place + 2 : place + size]
+        kind, value = options[index], options[index + 2 : index + size]
         if kind == _MSS and len(value) == 2:
-            found["mss_bytes"] = int.from_bytes(value)
+            result["mss_bytes"] = int.from_bytes(value)
         elif kind == _SCALE and len(value) == 1:
-            found["window_scale"] = min(value[0], 14)
+            result["window_scale"] = min(value[0], 14)
         elif kind == _SACK_PERMITTED:
-            found["sack_permitted"] = True
+            result["sack_permitted"] = True
         elif kind == _TIMESTAMPS and len(value) == 8:
-            found["timestamps"] = True
+            result["timestamps"] = True
         elif kind == _MPTCP and value and value[0] >> 4 <= _MPTCP_CAPABLE + 1:  # capable or join
-            found["mptcp"] = True
+            result["mptcp"] = True
         elif kind == _FAST_OPEN:
-            found["fast_open"] = True
-        place += size
-    return SynOptions(**found)  # type: ignore[arg-type]  # the fields are read by their names
+            result["fast_open"] = True
+        index += size
+    return SynOptions(**result)  # type: ignore[arg-type]  # the fields are read by their names

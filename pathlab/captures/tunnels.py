@@ -36,12 +36,12 @@ def _find_inner(data: Bytes, ip: Integers, versions: Integers) -> tuple[Integers
     """Rows of tunnels, the places of what is in them, and its version of IP, 0 for anything else."""
     shorts = view_numbers(data, ">u2")
     last = len(shorts) - 1
-    places = np.minimum(ip, last - 20)
+    indices = np.minimum(ip, last - 20)
     is_ipv4 = versions == 4
-    protocols = np.where(is_ipv4, data[places + 9], data[places + 6]).astype(np.int64)
-    whole = ~is_ipv4 | (shorts[places + 6] & 0x3FFF == 0)
+    protocols = np.where(is_ipv4, data[indices + 9], data[indices + 6]).astype(np.int64)
+    whole = ~is_ipv4 | (shorts[indices + 6] & 0x3FFF == 0)
     rows = np.flatnonzero((versions > 0) & whole & np.isin(protocols, (*_VERSIONS, _GRE)))
-    size = np.where(is_ipv4[rows], (data[places[rows]] & 15).astype(np.int64) * 4, 40)
+    size = np.where(is_ipv4[rows], (data[indices[rows]] & 15).astype(np.int64) * 4, 40)
     headers = ip[rows] + np.maximum(size, 20)
     inner = np.zeros(len(rows), dtype=np.int64)
     for protocol, version in _VERSIONS.items():

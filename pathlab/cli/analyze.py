@@ -46,5 +46,5 @@ def analyze(
         reasons = ", ".join(f"{count.trials} × {count.reason}" for count in selection.excluded)
         console.print(f"No usable trial of {selection.trials}{': ' * bool(reasons)}{reasons}.")
     render_analyses(answers, console)
-    for name, found in overlays.items():
-        render_overlays(name, found, console)
+    for name, overlay in overlays.items():
+        render_overlays(name, overlay, console)

@@ -53,11 +53,11 @@ def show(name: str) -> None:
 def new(file: Path | None) -> None:
     """Ask a few questions and write a commented campaign file; None: it is called as the campaign."""
     if file is not None:
-        _refuse_existing(file)
+        _check_absent(file)
     name = _ask("Name (small letters, digits, '-')", "mine", _check("name"))
     target = file or Path(f"{name}.toml")
     if file is None:
-        _refuse_existing(target)
+        _check_absent(target)
     text = write_template(_interview(name))
     build_campaign(tomllib.loads(text), label=str(target))
     try:
@@ -75,7 +75,7 @@ def schema(*, as_json: bool) -> None:
     click.echo(json.dumps(build_json_schema(), indent=2) if as_json else describe_campaign_file())
 
 
-def _refuse_existing(file: Path) -> None:
+def _check_absent(file: Path) -> None:
     if file.exists():
         raise UsageError(f"'{file}' already exists", hint="name another file: pathlab campaigns new FILE")
 

@@ -44,14 +44,14 @@ def compare(
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]
         again = None if unchanged is None else stack.enter_context(Results.open(unchanged))
-        found = compare_results(opened, rules, unchanged=again)
+        result = compare_results(opened, rules, unchanged=again)
     if as_json:
-        click.echo(json.dumps(describe_comparison(found), indent=2, allow_nan=False))
+        click.echo(json.dumps(describe_comparison(result), indent=2, allow_nan=False))
     else:
-        render_comparison(found, TerminalConsole())
+        render_comparison(result, TerminalConsole())
     if report is not None:
-        click.echo(str(write_comparison(found, report)), err=as_json)
-    worse = found.count(ChangeVerdict.WORSE) > 0
-    undecided = found.count(ChangeVerdict.UNDECIDED) > 0 or bool(found.unusable)
+        click.echo(str(write_comparison(result, report)), err=as_json)
+    worse = result.count(ChangeVerdict.WORSE) > 0
+    undecided = result.count(ChangeVerdict.UNDECIDED) > 0 or bool(result.unusable)
     refused = {None: False, WORSE: worse, UNDECIDED: worse or undecided}[fail_on]
     return ExitStatus.FOUND if refused else ExitStatus.DONE

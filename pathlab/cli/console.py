@@ -45,8 +45,8 @@ class TerminalConsole(Console):
     @property
     def file(self) -> IO[str]:
         """Where the console writes: beneath the stream that would escape its colours too."""
-        found = Console.file.fget(self)  # type: ignore[attr-defined]
-        beneath: IO[str] = getattr(found, "unescaped", found)
+        result = Console.file.fget(self)  # type: ignore[attr-defined]
+        beneath: IO[str] = getattr(result, "unescaped", result)
         return beneath
 
     @file.setter

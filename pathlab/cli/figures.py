@@ -14,7 +14,7 @@ from pathlab.errors import UsageError
 from pathlab.files import replace_file
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
-from pathlab.report.plots.figure_file import FORMATS, check_figure_file, refuse_unwritable
+from pathlab.report.plots.figure_file import FORMATS, check_figure_file, convert_write_errors
 from pathlab.report.plots.figure_look import OWN_LOOK, FigureLook
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import write_figure
@@ -36,28 +36,28 @@ def write_single(
     that the picture leaves out are printed.
     """
     if name == LIST:
-        _refuse_rest(out, style, look)
+        _check_no_options(out, style, look)
         for listed in _list_figures(gather_inputs(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
         click.echo(f"trial-N\tall series of trial N, {_format_range(stored)}")
         return
-    place = Path(f"{name}.svg") if out is None else out
-    check_figure_file(place, "--out", (*FORMATS, TABLE))
-    if place.suffix.lower() == TABLE:
+    path = Path(f"{name}.svg") if out is None else out
+    check_figure_file(path, "--out", (*FORMATS, TABLE))
+    if path.suffix.lower() == TABLE:
         for option in _list_options(style, look):
             raise UsageError(f"{option} does not apply to .csv", hint=f"leave {option} out, or write .svg")
     inputs = gather_inputs(stored)
     plot = chapters.find_plot(inputs, name) or trials.find_trial_plot(inputs, name)
     if plot is None:
         raise _unknown(inputs, name)
-    if place.suffix.lower() == TABLE:
-        with refuse_unwritable(place):
-            replace_file(place, write_csv(plot).encode())
+    if path.suffix.lower() == TABLE:
+        with convert_write_errors(path):
+            replace_file(path, write_csv(plot).encode())
     else:
-        print_left_out(write_figure(plot, place, style, look))
+        print_left_out(write_figure(plot, path, style, look))
     if (reason := prepare_plot(plot).empty) is not None:
         click.echo(f"pathlab: figure '{name}' is empty: {reason}", err=True)
-    click.echo(str(place))
+    click.echo(str(path))
 
 
 def _list_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
@@ -65,7 +65,7 @@ def _list_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
     yield from trials.list_trial_plots(inputs)
 
 
-def _refuse_rest(out: Path | None, style: Path | None, look: FigureLook) -> None:
+def _check_no_options(out: Path | None, style: Path | None, look: FigureLook) -> None:
     for option in (*(["--out"] if out is not None else ()), *_list_options(style, look)):
         raise UsageError(
             f"'--figure {LIST}' writes no file, so it takes no {option}", hint=f"leave {option} out"
@@ -86,7 +86,7 @@ def _list_options(style: Path | None, look: FigureLook) -> Iterator[str]:
 def _unknown(inputs: ReportInputs, name: str) -> UsageError:
     names = [*(lazy.name for lazy in _list_figures(inputs)), "trial-1"]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    meant = f"; did you mean {' or '.join(repr(one) for one in near)}?" if near else ""
+    meant = f"; did you mean {' or '.join(repr(item) for item in near)}?" if near else ""
     return UsageError(f"there is no figure '{name}'{meant}", hint="'--figure list' names all of them")
 
 

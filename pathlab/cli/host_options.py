@@ -43,13 +43,13 @@ def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[
         return LOCAL, None
     if given in tables:
         return given, tables[given]
-    found = parse_destination(given)
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", found.address).strip("-.")
+    result = parse_destination(given)
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", result.address).strip("-.")
     if not re.fullmatch(HOST_NAME_PATTERN, name) or name == LOCAL:
         raise UsageError(f"'{given}' is not a host", hint=DESTINATION_HINT)
-    table: dict[str, Any] = {"transport": "ssh", "address": found.address}
-    if found.user:
-        table["user"] = found.user
-    if found.port:
-        table["port"] = found.port
+    table: dict[str, Any] = {"transport": "ssh", "address": result.address}
+    if result.user:
+        table["user"] = result.user
+    if result.port:
+        table["port"] = result.port
     return name, table

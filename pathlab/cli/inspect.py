@@ -42,12 +42,12 @@ def inspect(
         )
         window_s = (start_s, end_s)
     if trial is None:
-        found = inspect_file(source, flow=flow, window_s=window_s)
+        result = inspect_file(source, flow=flow, window_s=window_s)
     else:
-        found = inspect_trial(source, trial, flow=flow, window_s=window_s)
+        result = inspect_trial(source, trial, flow=flow, window_s=window_s)
     from pathlab.cli.inspection_output import show_inspection
 
-    show_inspection(found, formats, out, figure, quiet=quiet)
+    show_inspection(result, formats, out, figure, quiet=quiet)
 
 
 def _return_memory_at_once() -> None:

@@ -57,7 +57,7 @@ def _place(name: str, out: Path | None, *, several: bool) -> Path:
 
 def _draw(found: Inspection, figure: Path) -> bool:
     """Draw the first connection; False: there is none."""
-    chosen = next((one.chosen for one in found.captures if one.chosen is not None), None)
+    chosen = next((capture.chosen for capture in found.captures if capture.chosen is not None), None)
     if chosen is not None:
         write_figure(next(plot_connection(chosen, "", "")), figure)
     return chosen is not None
@@ -91,7 +91,7 @@ def _print_capture(capture: InspectedCapture, console: Console) -> None:
             PrintedColumn(heading, priority=priority, left=heading in ("From", "To"))
             for heading, priority in zip(COLUMNS, PRIORITIES, strict=True)
         ]
-        rows = [format_connection(one) for one in capture.connections]
+        rows = [format_connection(connection) for connection in capture.connections]
         table = PrintedTable(columns=columns, rows=rows, title="TCP connections", elsewhere="--format json")
         table.print_to(console)
         for sentence in list_left_out(capture):

@@ -22,7 +22,7 @@ from pathlab.lab.topology import Topology, read_facts
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.remote.engine import find_engine
 from pathlab.report.lab_text import describe_direction, print_lab
-from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
+from pathlab.report.plots.figure_file import check_figure_file, convert_write_errors
 from pathlab.runner.hosts.lab_changes import change_settings
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.units import format_rate, format_time
@@ -125,22 +125,22 @@ def change(
     link = plan.links[number]
     first = link.between.index(start)
     ends = (first, 1 - first) if both else (first,)
-    wanted = [(one, change_settings(link, one, changes)) for one in ends]
-    for one, settings in wanted:
-        daemon.request(chosen, {"op": "change", "link": number, "end": one, "settings": asdict(settings)})
-        click.echo(f"{link.between[one]} to {link.between[1 - one]}: {describe_direction(settings)}")
+    wanted = [(item, change_settings(link, item, changes)) for item in ends]
+    for item, settings in wanted:
+        daemon.request(chosen, {"op": "change", "link": number, "end": item, "settings": asdict(settings)})
+        click.echo(f"{link.between[item]} to {link.between[1 - item]}: {describe_direction(settings)}")
 
 
 def _find_link(plan: Topology, ends: tuple[str, str], place: int) -> int:
     """Number of the link between two nodes, by its place among those between them."""
-    found = [number for number, link in enumerate(plan.links) if set(link.between) == set(ends)]
-    if not found:
+    numbers = [number for number, link in enumerate(plan.links) if set(link.between) == set(ends)]
+    if not numbers:
         known = ", ".join(dict.fromkeys("-".join(link.between) for link in plan.links))
         raise lab_error(f"no link joins '{ends[0]}' and '{ends[1]}'", f"name a link: {known}")
-    if place > len(found):
-        count = f"{len(found)} {'link joins' if len(found) == 1 else 'links join'}"
+    if place > len(numbers):
+        count = f"{len(numbers)} {'link joins' if len(numbers) == 1 else 'links join'}"
         raise lab_error(f"{count} '{ends[0]}' and '{ends[1]}', not {place}", "give a smaller --link")
-    return found[place - 1]
+    return numbers[place - 1]
 
 
 def show(topology: str | None, name: str | None, figure: Path | None, *, as_json: bool) -> None:
@@ -171,7 +171,7 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
 
     drawn = io.BytesIO()
     draw_figure(plan, title).savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=FIGURE_DPI)
-    with refuse_unwritable(path):
+    with convert_write_errors(path):
         replace_file(path, drawn.getvalue())
 
 

@@ -64,7 +64,7 @@ def draw_sparks(values: deque[float]) -> str:
     )
 
 
-def outlive_reader(show: Emit) -> Emit:
+def continue_after_broken_pipe(show: Emit) -> Emit:
     """Show events for as long as somebody reads them: a run goes on where its output cannot (``| head``)."""
     lost = False
 

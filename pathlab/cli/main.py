@@ -74,8 +74,8 @@ class Subcommands(click.Group):
         module = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
         command: click.Command = importlib.import_module(f"pathlab.cli.commands.{module}").command
         below = command.commands.values() if isinstance(command, click.Group) else ()
-        for one in (command, *below):
-            one.epilog = one.epilog or EPILOG_BELOW
+        for item in (command, *below):
+            item.epilog = item.epilog or EPILOG_BELOW
         return command
 
     def resolve_command(

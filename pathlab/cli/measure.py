@@ -333,11 +333,11 @@ def _print(
     from pathlab.study.trial_limit import classify_record
 
     direction = how.direction
-    found = classify_record(results, trial_id, record, reverse=direction == "reverse")
+    result = classify_record(results, trial_id, record, reverse=direction == "reverse")
     if how.as_json or how.summary:
         answer = TrialAnswer(
             record=record,
-            limit=describe_trial_limit(record, found),
+            limit=describe_trial_limit(record, result),
             steadiness=classify_steadiness(results, trial_id, record),
             direction=direction,
         )
@@ -352,7 +352,7 @@ def _print(
     if record.status == Status.COMPLETE or record.received_total_bytes is not None:
         render_trial(record, results, trial_id, console, direction)
         console.print()
-        for note in list_remarks(record, found, direction):
+        for note in list_remarks(record, result, direction):
             console.print(PrintedParagraph(note))
     if kept is not None:
         console.print(PrintedParagraph(f"Kept as trial {kept} of {how.history}", "dim"))

@@ -47,11 +47,11 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
 
 
 def _print_overlay(answer: Answer[ReferenceOverlay], console: Console) -> None:
-    found, cell = answer.result, shorten_levels(answer.streams or 0, answer.window_bytes)
-    title = f"{found.reference}, {answer.quantity}, compared with {cell}: {name_condition(answer.condition)}"
+    result, cell = answer.result, shorten_levels(answer.streams or 0, answer.window_bytes)
+    title = f"{result.reference}, {answer.quantity}, compared with {cell}: {name_condition(answer.condition)}"
     whole: Answer[Any] = answer
     rows = [
-        (f"{row.level:g}", *(format_cell(one, replace(whole, result=row)) for one in COLUMNS))
-        for row in found.rows
+        (f"{row.level:g}", *(format_cell(item, replace(whole, result=row)) for item in COLUMNS))
+        for row in result.rows
     ]
-    print_answers((found.level_name, *(column.heading for column in COLUMNS)), rows, title, console)
+    print_answers((result.level_name, *(column.heading for column in COLUMNS)), rows, title, console)

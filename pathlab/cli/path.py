@@ -150,7 +150,7 @@ def _read_time(settings: dict[str, Any], name: str) -> int:
 def _print_json(reports: list[PathReport], *, names: bool) -> None:
     routes = [route for report in reports for route in report.routes]
     addresses = {address for route in routes for hop in route.hops for address in hop.addresses}
-    found = look_up_names(addresses) if names else {}
+    up_names = look_up_names(addresses) if names else {}
     there, *back = [report.as_document() for report in reports]
-    document = {**there, "back": back[0] if back else None, "names": found}
+    document = {**there, "back": back[0] if back else None, "names": up_names}
     click.echo(json.dumps(document, indent=2))

@@ -181,7 +181,7 @@ def _list_probe_shares(model: Campaign) -> Iterator[str]:
     estimator = Estimator(model)
     for path in model.paths:
         facts = estimator.find_facts(path)
-        rates = [one for one in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if one is not None]
+        rates = [item for item in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if item is not None]
         share = find_probe_share(model.probes, min(rates)) if rates else 0.0
         if share > PROBE_SHARE_MAX_RATIO:
             slower_ms = math.ceil(model.probes.interval_ns * share / PROBE_SHARE_MAX_RATIO / 1e6)
@@ -201,13 +201,13 @@ def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:
         return
     noise = ASSUMED_NOISE_RATIO if pilot is None else _read_noise(pilot)
     varies = f"trials vary by {format_ratio(noise)} ({'assumed' if pilot is None else pilot})"
-    found = find_detectable_ratio(model.cycles_planned, noise)
-    if found is None:
+    ratio = find_detectable_ratio(model.cycles_planned, noise)
+    if ratio is None:
         yield f"Too few cycles to compare combinations: {MINIMUM_CYCLES} are needed."
     else:
         cycles, chance = model.cycles_planned, format_ratio(POWER_RATIO)
         yield (
-            f"If {varies}, {cycles} cycles find a difference of {format_ratio(found - 1)} between two "
+            f"If {varies}, {cycles} cycles find a difference of {format_ratio(ratio - 1)} between two "
             f"combinations in {chance} of campaigns."
         )
 

@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.cli.unusable import refuse_unusable
+from pathlab.cli.unusable import check_usable_trials
 from pathlab.errors import ExitStatus, NotMeasurable, UsageError
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.answer_table import format_row, list_headings, print_answers
@@ -66,7 +66,7 @@ def recommend_setup(
         if rate is None or p99 is None:
             why = f"`pathlab results show {results}` says why"
             _show_stored(stored, sizes, why, as_json=as_json)
-            refuse_unusable(stored.records(), why)
+            check_usable_trials(stored.records(), why)
             return ExitStatus.DONE
         choices = tuple(
             choice
@@ -93,16 +93,16 @@ def _choose_size(given: str, measured: Sequence[int]) -> tuple[int, ...]:
 
 def _show_stored(stored: StudiedResults, sizes: Sequence[int], why: str, *, as_json: bool) -> None:
     """Print what the results recommend: of messages at offered rates the front, else what a report says."""
-    points = [one for one in stored.message_front() if one.result.message_bytes in sizes]
+    points = [item for item in stored.message_front() if item.result.message_bytes in sizes]
     answers = () if points else list_other_recommendations(stored)
     if as_json:
         _print_document({"front": encode(tuple(points)), "recommendations": encode(tuple(answers))})
     elif points:
         _show_front(points)
-    elif found := list(describe_topics(stored)):
+    elif topics := list(describe_topics(stored)):
         console = TerminalConsole()
-        render_answers(found, console)
-        if explain_cut_texts([text for answer in found for text in (answer.lead, *answer.remarks)]):
+        render_answers(topics, console)
+        if explain_cut_texts([text for answer in topics for text in (answer.lead, *answer.remarks)]):
             console.print(PrintedParagraph(CUT_EXPLANATION, "dim"))
     else:
         raise NotMeasurable(f"'{stored.path}' recommends nothing: no trial completed", hint=why)
@@ -113,7 +113,7 @@ def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
         _print_document({"choices": [encode(choice) for choice in choices]})
         return
     console = TerminalConsole()
-    paths, sizes = {name_path(one) for one in choices}, {one.target.size_bytes for one in choices}
+    paths, sizes = {name_path(item) for item in choices}, {item.target.size_bytes for item in choices}
     for number, choice in enumerate(choices):
         if number:
             console.print()
@@ -135,11 +135,11 @@ def _show_front(points: Sequence[Answer[FrontPoint]]) -> None:
     console: Console = TerminalConsole()
     entry = ANALYSES["message_front"]
     groups: dict[tuple[str, int], list[Answer[FrontPoint]]] = {}
-    for one in points:
-        groups.setdefault((name_path(one.condition), one.result.message_bytes), []).append(one)
+    for point in points:
+        groups.setdefault((name_path(point.condition), point.result.message_bytes), []).append(point)
     for (path, size_bytes), part in groups.items():
         console.print(PrintedParagraph(describe_front(part), "bold"))
-        rows = [format_row(entry, one)[1:] for one in part]
+        rows = [format_row(entry, item)[1:] for item in part]
         print_answers(list_headings(entry)[1:], rows, f"{path}, {format_bytes(size_bytes)}", console)
         _explain_cut([describe_front(part)], rows, console)
         console.print()

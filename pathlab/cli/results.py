@@ -32,18 +32,20 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
     """Print the results below a folder, and those that cannot be read with the reason."""
     listings = list_results(folder)
     if as_json:
-        click.echo(json.dumps([{**asdict(one), "path": str(one.path)} for one in listings], indent=2))
+        click.echo(
+            json.dumps([{**asdict(listing), "path": str(listing.path)} for listing in listings], indent=2)
+        )
         return
     if not listings:
         click.echo(f"no results in '{folder}'")
         return
     console = TerminalConsole()
-    rows = [_format_listing(one) for one in listings if one.problem is None]
+    rows = [_format_listing(listing) for listing in listings if listing.problem is None]
     if rows:
         PrintedTable(columns=LISTED, rows=rows, elsewhere="--json").print_to(console)
-    for one in listings:
-        if one.problem is not None:
-            console.print(f"{one.path}: {one.problem}", soft_wrap=True)
+    for listing in listings:
+        if listing.problem is not None:
+            console.print(f"{listing.path}: {listing.problem}", soft_wrap=True)
 
 
 def _format_listing(one: Listing) -> tuple[str, ...]:
@@ -81,15 +83,15 @@ def check(results: tuple[Path, ...]) -> None:
     """Print what is damaged in each of the results, and notes. Raises StoreError if one is damaged."""
     damaged = 0
     for path in results:
-        found = check_results(path)
-        for fault in found.faults:
+        result = check_results(path)
+        for fault in result.faults:
             click.echo(f"{path}: {fault}")
-        for note in found.notes:
+        for note in result.notes:
             click.echo(f"{path}: note: {note}")
-        if found.faults:
+        if result.faults:
             damaged += 1
         else:
-            click.echo(f"{path}: no errors found ({found.trials} trials, {found.series} series)")
+            click.echo(f"{path}: no errors found ({result.trials} trials, {result.series} series)")
     if damaged:
         raise StoreError(
             f"{damaged} of {len(results)} results files are damaged",

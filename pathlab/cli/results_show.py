@@ -135,7 +135,7 @@ def _describe_campaign(stored: Results, counts: Counts) -> Iterator[str]:
 def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | None, console: Console) -> None:
     every = [(condition, cell) for condition in conditions for cell in condition.all_cells]
     shown = every[:limit]
-    rows = [_format_combination(*one) for one in shown]
+    rows = [_format_combination(*item) for item in shown]
     console.print()
     PrintedTable(columns=COMBINATIONS, rows=rows).print_to(console)
     if len(shown) < len(every):

@@ -48,9 +48,9 @@ def run(
     # Takes a second, so after the checks; before the run, during which an upgrade may replace the files.
     from pathlab.analysis.libraries import load_all
     from pathlab.cli.console import TerminalConsole
-    from pathlab.cli.live import LiveView, outlive_reader
+    from pathlab.cli.live import LiveView, continue_after_broken_pipe
     from pathlab.cli.report import close_run
-    from pathlab.cli.unusable import refuse_unusable
+    from pathlab.cli.unusable import check_usable_trials
     from pathlab.remote.engine import OTHER_BUILD_OPTION
     from pathlab.remote.hosts import build_access
     from pathlab.runner.campaign.folders import choose_folder
@@ -75,7 +75,7 @@ def run(
         with (
             contextlib.nullcontext(print_event) if console is None else LiveView(console, quiet=quiet) as view
         ):
-            outcome = run_campaign(source, folder, tell_both(outlive_reader(view), explorer))
+            outcome = run_campaign(source, folder, emit_to_both(continue_after_broken_pipe(view), explorer))
         report = close_run(folder, console)
         if console is None:
             _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
@@ -87,22 +87,22 @@ def run(
     words = ["pathlab", "run", campaign, "--out", str(folder)]
     words += [] if against is None else [f"{OTHER_BUILD_OPTION}={against}"]
     again = [*words, *choices.format_words()]
-    refuse_partial(outcome, shlex.join(again))
+    check_complete_rows(outcome, shlex.join(again))
     idle = shlex.join([*words[:3], "--new", "--wait-idle=10m", *choices.format_words()])
     with Results.open(folder) as stored:
-        refuse_unusable(stored.records(), f"the report says why; with idle cores: {idle}")
+        check_usable_trials(stored.records(), f"the report says why; with idle cores: {idle}")
 
 
-def tell_both(first: Emit, second: Emit | None) -> Emit:
+def emit_to_both(first: Emit, second: Emit | None) -> Emit:
     """Tell each event to both, in this order."""
     if second is None:
         return first
 
-    def tell(event: Event) -> None:
+    def emit(event: Event) -> None:
         first(event)
         second(event)
 
-    return tell
+    return emit
 
 
 def _announce(text: str, *, as_event: bool) -> None:
@@ -127,7 +127,7 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
-def refuse_partial(outcome: RunOutcome, again: str) -> None:
+def check_complete_rows(outcome: RunOutcome, again: str) -> None:
     """Exit 4 when rows are missing; what was measured is stored and reported all the same."""
     if not outcome.missing:
         return

@@ -153,7 +153,7 @@ class RunningTable:
 
 def _describe_loss(records: Sequence[TrialRecord]) -> str:
     """Lost of the datagrams sent, over all of the trials that counted them."""
-    counts = [(one.udp_lost_packets, one.udp_sent_packets) for one in records]
+    counts = [(record.udp_lost_packets, record.udp_sent_packets) for record in records]
     known = [(lost, sent) for lost, sent in counts if lost is not None and sent]
     return (
         format_ratio(sum(lost for lost, _ in known) / sum(sent for _, sent in known))
@@ -163,8 +163,8 @@ def _describe_loss(records: Sequence[TrialRecord]) -> str:
 
 
 def _describe_drtt(records: Sequence[TrialRecord]) -> str:
-    found = measure_bounded_records(records, measure_drtt, find_drtt_bound)
-    return format_bounded_time(found.median, found.above_ns)
+    result = measure_bounded_records(records, measure_drtt, find_drtt_bound)
+    return format_bounded_time(result.median, result.above_ns)
 
 
 def _describe_round_trips(records: Sequence[TrialRecord]) -> tuple[str, str, str]:

@@ -10,7 +10,7 @@ from pathlab.store.records import TrialRecord
 from pathlab.store.usable import find_flaw
 
 
-def refuse_unusable(records: Iterable[TrialRecord], hint: str) -> None:
+def check_usable_trials(records: Iterable[TrialRecord], hint: str) -> None:
     """Raise NotMeasurable where there are trials and none is usable; what was measured was shown before."""
     flaws = Counter(map(find_flaw, records))
     if not flaws or None in flaws:

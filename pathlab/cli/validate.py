@@ -12,7 +12,7 @@ import click
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.cli.host_options import name_hosts, read_tables
-from pathlab.cli.run import refuse_partial
+from pathlab.cli.run import check_complete_rows
 from pathlab.errors import CampaignError, UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns, parse_wait_ns
@@ -38,7 +38,7 @@ def validate(
     campaign = _build_interleaved_campaign(source, destination, options)
     # Takes half a second, so after the checks.
     from pathlab.cli.console import TerminalConsole
-    from pathlab.cli.live import LiveView, outlive_reader
+    from pathlab.cli.live import LiveView, continue_after_broken_pipe
     from pathlab.remote.hosts import build_access
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
@@ -52,7 +52,7 @@ def validate(
         with LiveView(console, quiet=as_json) as view:
             idle_ns = parse_wait_ns(options["wait_idle"] or "0")
             source_of_run = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
-            outcome = run_campaign(source_of_run, folder, outlive_reader(view))
+            outcome = run_campaign(source_of_run, folder, continue_after_broken_pipe(view))
         with Results.open(folder) as results:
             records = results.records()
             planned = {row.row: str(row.settings["engine"]) for row in results.plan()}
@@ -62,7 +62,7 @@ def validate(
             click.echo(json.dumps({"format": 1, "ratios": [_describe(ratio) for ratio in ratios]}))
         else:
             _print_ratios(ratios, console)
-        refuse_partial(
+        check_complete_rows(
             outcome, "run the same command again" if out is None else f"run the same command with --out {out}"
         )
 

@@ -56,23 +56,25 @@ def view(
             f"no trial is stored in {', '.join(f'{str(path)!r}' for path in paths)}",
             hint="run the campaign first: pathlab run CAMPAIGN",
         )
-    chosen = parse_view(find_view([Path(one.path) for one in results.sources if one.path], text), results)
+    chosen = parse_view(find_view([Path(item.path) for item in results.sources if item.path], text), results)
     rows = select_rows(results, chosen)
-    found = build_from_rows(results, chosen, rows)
+    from_rows = build_from_rows(results, chosen, rows)
     if output is None:
         colour = None if chosen.colour is None else results.column(chosen.colour).label
         texts = describe_view(results, chosen)
-        printer = ExplorationPrinter(found, texts, colour=colour, selected=len(rows), trials=len(results))
+        printer = ExplorationPrinter(from_rows, texts, colour=colour, selected=len(rows), trials=len(results))
         shown = TerminalConsole()
         if len(results.sources) > 1:
-            for one in results.sources:
-                shown.print(PrintedParagraph(f"{one.title or one.name} ({one.path})", mark=f"{one.label}: "))
+            for item in results.sources:
+                shown.print(
+                    PrintedParagraph(f"{item.title or item.name} ({item.path})", mark=f"{item.label}: ")
+                )
             shown.print()
         printer.print_to(shown)
     else:
         drawing = FigureChoice(ending=output.suffix, style=style, look=read_look(size, title, labels))
         write = WRITERS[output.suffix.lower()]
-        click.echo(str(write_whole(output, write(results, chosen, found, drawing))))
+        click.echo(str(write_whole(output, write(results, chosen, from_rows, drawing))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +96,14 @@ def _write_json(results: ExploredResults, chosen: View, found: Exploration, _dra
         "version": DOCUMENT_VERSION,
         "program_version": VERSION,
         "results": [
-            {"label": one.label, "name": one.name, "title": one.title, "path": one.path, "notes": one.notes}
-            for one in results.sources
+            {
+                "label": source.label,
+                "name": source.name,
+                "title": source.title,
+                "path": source.path,
+                "notes": source.notes,
+            }
+            for source in results.sources
         ],
         "view": format_view(chosen),
         "exploration": found.to_json(),

@@ -84,7 +84,7 @@ class CapacityResult:
     def latencies_to_hops_ns(self) -> dict[int, float]:
         """One-way latency from here to each hop whose own latency is known: the sum of those up to it."""
         known = [
-            (one.hop, one.estimate.latency_ns) for one in self.hops if one.estimate.latency_ns is not None
+            (item.hop, item.estimate.latency_ns) for item in self.hops if item.estimate.latency_ns is not None
         ]
         sums = itertools.accumulate(latency_ns for _, latency_ns in known)
         return dict(zip((hop for hop, _ in known), sums, strict=True))

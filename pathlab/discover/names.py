@@ -12,11 +12,11 @@ TIMEOUT_S = 3.0
 
 def look_up_names(addresses: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
     """The names that were found in time, by address; all are looked up at once."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
 
     def look_up(address: str) -> None:
         try:
-            found[address] = socket.gethostbyaddr(address)[0]
+            result[address] = socket.gethostbyaddr(address)[0]
         except OSError:
             return  # it has none, or its server does not say
 
@@ -29,4 +29,4 @@ def look_up_names(addresses: Iterable[str], timeout_s: float = TIMEOUT_S) -> dic
     deadline_s = time.monotonic() + timeout_s
     for thread in threads:
         thread.join(max(0.0, deadline_s - time.monotonic()))
-    return dict(found)
+    return dict(result)

@@ -125,7 +125,7 @@ def discover_path(
     """
     started_utc = datetime.now(UTC).isoformat(timespec="seconds")
     started_s = time.monotonic()
-    found = _Findings()
+    result = _Findings()
     address = ""
     refusal: HostError | None = None
     for method in options.methods:
@@ -141,28 +141,28 @@ def discover_path(
                 for observer in observers:
                     observer.on_step(f"route to {target} by {method}")
                 address = prober.address
-                found.routes.append(discover_route(prober, options.route))
+                result.routes.append(discover_route(prober, options.route))
                 for observer in observers:
-                    waits = _can_measure_capacity(method, found.routes[-1], options)
-                    observer.on_route(session.host, target, found.routes[-1], waits=waits)
-                _measure_further(prober, options, found, observers)
+                    waits = _can_measure_capacity(method, result.routes[-1], options)
+                    observer.on_route(session.host, target, result.routes[-1], waits=waits)
+                _measure_further(prober, options, result, observers)
         except ProbesRefused as error:
             refusal = error
-            found.lost.append(Lost(part=f"route by {method}", reason=error.reason))
-    if not found.routes:
+            result.lost.append(Lost(part=f"route by {method}", reason=error.reason))
+    if not result.routes:
         assert refusal is not None
         raise refusal
-    _explain_gaps(options, found)
+    _explain_gaps(options, result)
     return PathReport(
         source=session.host,
         target=target,
         address=address,
         started_utc=started_utc,
         elapsed_s=time.monotonic() - started_s,
-        routes=tuple(weigh_ends(route, found.routes) for route in found.routes),
-        mtu=found.mtu,
-        capacity=found.capacity,
-        lost=tuple(found.lost),
+        routes=tuple(weigh_ends(route, result.routes) for route in result.routes),
+        mtu=result.mtu,
+        capacity=result.capacity,
+        lost=tuple(result.lost),
     )
 
 
@@ -186,36 +186,36 @@ def _limits_only_hop(route: Route) -> bool:
 
 
 def _measure_further(
-    prober: RemoteProber, options: PathOptions, found: _Findings, observers: Sequence[PathObserver]
+    prober: RemoteProber, options: PathOptions, result: _Findings, observers: Sequence[PathObserver]
 ) -> None:
     """MTU by the first method that reaches the target, and what UDP shows of the hops."""
-    route = found.routes[-1]
+    route = result.routes[-1]
     if not route.reached:
         return
-    if options.find_mtu and (found.mtu is None or found.mtu.mtu_bytes is None):
+    if options.find_mtu and (result.mtu is None or result.mtu.mtu_bytes is None):
         for observer in observers:
             observer.on_step("path MTU")
-        found.mtu = find_path_mtu(prober, options.route.timeout_ns)
+        result.mtu = find_path_mtu(prober, options.route.timeout_ns)
     if options.capacity is not None and route.method == "udp":
-        _measure_capacity(prober, options, options.capacity, found, observers)
+        _measure_capacity(prober, options, options.capacity, result, observers)
 
 
 def _measure_capacity(
     prober: RemoteProber,
     options: PathOptions,
     capacity: CapacityOptions,
-    found: _Findings,
+    result: _Findings,
     observers: Sequence[PathObserver],
 ) -> None:
     """The capacity of the hops; of one hop in seconds, if requested, or not at all."""
-    route = found.routes[-1]
+    route = result.routes[-1]
     length = max(len(flow.hops) for flow in route.flows if flow.flow == 0)
     if options.in_seconds and length == 1:
         if _limits_only_hop(route):
-            found.limited = True
+            result.limited = True
             return
         capacity = _shorten(capacity, route)
-    mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
+    mtu_bytes = result.mtu.mtu_bytes if result.mtu is not None else None
     if mtu_bytes is None:
         mtu_bytes = prober.opened["mtu_bytes"]
 
@@ -236,9 +236,9 @@ def _measure_capacity(
         observer.on_step(f"capacity of the hops, at most {capacity.budget_s:g} s")
     measured = measure_capacity(prober, range(1, length + 1), mtu_bytes, capacity, on_settled, on_round)
     if measured.stopped == LIMITED:
-        found.limited = True
+        result.limited = True
     else:
-        found.capacity = measured
+        result.capacity = measured
 
 
 def _shorten(capacity: CapacityOptions, route: Route) -> CapacityOptions:
@@ -253,23 +253,23 @@ def _shorten(capacity: CapacityOptions, route: Route) -> CapacityOptions:
     )
 
 
-def _explain_gaps(options: PathOptions, found: _Findings) -> None:
-    for route in found.routes:
+def _explain_gaps(options: PathOptions, result: _Findings) -> None:
+    for route in result.routes:
         if not route.reached:
-            found.lost.append(Lost(part=f"end of the route by {route.method}", reason=_explain_end(route)))
-    if options.find_mtu and (found.mtu is None or found.mtu.mtu_bytes is None):
-        reason = found.mtu.reason if found.mtu is not None else None
-        found.lost.append(Lost(part="path MTU", reason=reason or "no method reached the target"))
-    if options.capacity is not None and found.capacity is None:
+            result.lost.append(Lost(part=f"end of the route by {route.method}", reason=_explain_end(route)))
+    if options.find_mtu and (result.mtu is None or result.mtu.mtu_bytes is None):
+        reason = result.mtu.reason if result.mtu is not None else None
+        result.lost.append(Lost(part="path MTU", reason=reason or "no method reached the target"))
+    if options.capacity is not None and result.capacity is None:
         reason = "it needs UDP probes, which were not requested"
-        if found.limited:
+        if result.limited:
             reason = LIMITED_END
         elif "udp" in options.methods:
             reason = "the target did not answer UDP probes"
-        found.lost.append(Lost(part="capacity of the hops", reason=reason))
-    if any(not route.kept_ports for route in found.routes):
+        result.lost.append(Lost(part="capacity of the hops", reason=reason))
+    if any(not route.kept_ports for route in result.routes):
         reason = "the usual source ports are in use, so load balancers may choose other paths next time"
-        found.lost.append(Lost(part="comparable flows", reason=reason))
+        result.lost.append(Lost(part="comparable flows", reason=reason))
 
 
 def _explain_end(route: Route) -> str:

@@ -344,7 +344,7 @@ def weigh_ends(route: Route, others: Sequence[Route] = ()) -> Route:
     ends = [other for other in (route, *others) if other.reached and other.method != "udp"]
     hops = []
     for index, hop in enumerate(route.hops):
-        passed = [end for end in ends if any(set(hop.addresses) & set(one.addresses) for one in end.hops)]
+        passed = [end for end in ends if any(set(hop.addresses) & set(item.addresses) for item in end.hops)]
         trusted = [end.hops[-1].loss for end in passed]
         verdict = classify_loss(hop.loss, [*(later.loss for later in route.hops[index + 1 :]), *trusted])
         if hop.verdict is HopVerdict.SPLIT:

@@ -175,7 +175,9 @@ class ProgressPrinter:
 
 
 def _describe_hop(hop: Hop, names: Mapping[str, str]) -> tuple[str, ...]:
-    addresses = [f"{names[one]} ({one})" if one in names else one for one in hop.addresses] or [NO_ANSWER]
+    addresses = [
+        f"{names[address]} ({address})" if address in names else address for address in hop.addresses
+    ] or [NO_ANSWER]
     rtts = (format_time(hop.rtt_min_ns), format_time(hop.rtt_median_ns))
     return str(hop.hop), ", ".join(addresses), *rtts, format_ratio(hop.loss.loss_ratio)
 

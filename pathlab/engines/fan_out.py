@@ -41,7 +41,7 @@ def merge_receivers(receivers: Sequence[Sequence[Record]], streams: int) -> list
 
     A kind that a receiver has not stated, as after a failure, is left out; of intervals what there is.
     """
-    merged = [_merge(found) for kind in _ONCE if None not in (found := _first_of_each(receivers, kind))]
+    merged = [_merge(value) for kind in _ONCE if None not in (value := _first_of_each(receivers, kind))]
     merged += _merge_intervals(receivers, streams // len(receivers))
     result = _first_of_each(receivers, "result")
     merged += [] if None in result else [_merge(result)]
@@ -128,8 +128,8 @@ def _number_sockets(sockets: Sequence[Record]) -> list[Record]:
 def _merge_subflows(parts: Sequence[list[Record] | None]) -> list[Record]:
     """Subflows of all streams, with the streams' numbers at the sender."""
     numbered = [
-        {**subflow, "stream": subflow["stream"] * len(parts) + place}
-        for place, part in enumerate(parts)
+        {**subflow, "stream": subflow["stream"] * len(parts) + index}
+        for index, part in enumerate(parts)
         for subflow in part or ()
     ]
     return sorted(numbered, key=lambda subflow: int(subflow["stream"]))

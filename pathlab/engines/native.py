@@ -224,9 +224,9 @@ class NativeEngine(Engine):
         """Whether streams of bytes were open, and for ``SILENT_NS`` nothing of them had arrived."""
         if self.context.spec.cell.message_bytes is not None:
             return False
-        intervals = [one for one in self._jobs["receiver"].records if one["type"] == "interval"]
-        silent = takewhile(lambda one: not sum(one["bytes"]), reversed(intervals))
-        spent_ns = sum(one["end_ns"] - one["start_ns"] for one in silent)
+        intervals = [record for record in self._jobs["receiver"].records if record["type"] == "interval"]
+        silent = takewhile(lambda item: not sum(item["bytes"]), reversed(intervals))
+        spent_ns = sum(item["end_ns"] - item["start_ns"] for item in silent)
         return not intervals or spent_ns >= SILENT_NS
 
     def _died_silently(self) -> bool:

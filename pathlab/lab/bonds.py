@@ -73,8 +73,8 @@ class BondedLinks:
         """What ``ip`` shows of an end of a link."""
         name = self.find_interface(number)
         shown = self._lab.namespaces.run(node, "ip", "-j", "-d", "link", "show", "dev", name)
-        found: dict[str, Any] = json.loads(shown)[0]
-        return found
+        result: dict[str, Any] = json.loads(shown)[0]
+        return result
 
     def find_rate(self, number: int, end: int) -> int | None:
         """The rate of a link from an end (0 or 1) in bit/s, as it was before a failure; None: not limited."""
@@ -106,7 +106,7 @@ class BondedLinks:
                 if by_packet:
                     self._hand_over_packets(node, number)
             self._add_route(node, self.numbers[0], (peer, "src", own))
-            marks = ", ".join(f"{place} : {MARK + number}" for place, number in enumerate(self.numbers))
+            marks = ", ".join(f"{index} : {MARK + number}" for index, number in enumerate(self.numbers))
             self._run(
                 node,
                 "nft",
@@ -264,8 +264,8 @@ class BondedLinks:
 
     def _list_directions(self, addresses: tuple[str, str]) -> list[tuple[str, str, str]]:
         """Each node with its own address and the other one's."""
-        (first, second), (one, other) = self.ends, addresses
-        return [(first, one, other), (second, other, one)]
+        (first, second), (item, other) = self.ends, addresses
+        return [(first, item, other), (second, other, item)]
 
     def _add_shared_addresses(self) -> None:
         for node, own, _ in self._list_directions(self.shared_addresses):

@@ -61,7 +61,7 @@ class Lab:
             for number, link in enumerate(self.topology.links):
                 ends = (paths[link.between[0]], paths[link.between[1]])
                 seed = self.topology.seed + 2 * number
-                place = LinkPlace(
+                link_place = LinkPlace(
                     number=number,
                     node_paths=ends,
                     backend=self.backend,
@@ -69,9 +69,9 @@ class Lab:
                     ipv6=self.topology.ipv6,
                 )
                 if self.backend == "netem":
-                    self._links.append(NetemLink(self.namespaces, link, place))
+                    self._links.append(NetemLink(self.namespaces, link, link_place))
                 else:
-                    self._links.append(EmulatedLink(self.namespaces, link, place, self._engine))
+                    self._links.append(EmulatedLink(self.namespaces, link, link_place, self._engine))
                 self._links[-1].start()
             if len(self.topology.links) > 1:
                 self._add_routes()
@@ -228,7 +228,7 @@ class Lab:
         """The emulators' counters, one per link in the topology's order; ``lap`` begins lateness anew."""
         counted = [link.counters(lap=lap) for link in self._links]
         if lap:
-            late_ns = [one["late_ns"]["p99"] for one in counted if one["late_ns"] is not None]
+            late_ns = [item["late_ns"]["p99"] for item in counted if item["late_ns"] is not None]
             self.lap_late_p99_ns.append(max((late for late in late_ns if late is not None), default=None))
         return counted
 

@@ -28,8 +28,8 @@ LINE_MAX_BYTES = 1 << 16
 class EmulatedLink(WiredLink):
     """A running link. :meth:`start` brings both interfaces up; :meth:`close` ends the emulator."""
 
-    def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace, engine: Path) -> None:
-        super().__init__(namespaces, link, place)
+    def __init__(self, namespaces: Namespaces, link: Link, link_place: LinkPlace, engine: Path) -> None:
+        super().__init__(namespaces, link, link_place)
         self._engine = engine
         self._process: LabProcess | None = None
         self._commands = -1

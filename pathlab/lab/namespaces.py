@@ -64,13 +64,13 @@ def recipes() -> tuple[Recipe, ...]:
 
 def name_obstacle(sysctls: Path = Path("/proc/sys")) -> str:
     """What keeps an ordinary user from making namespaces, as a next step."""
-    found = []
+    result = []
     for key, forbids, allows in USER_NAMESPACE_SYSCTLS:
         with contextlib.suppress(OSError):  # not every kernel has it
             if (sysctls / key.replace(".", "/")).read_text(encoding="ascii").strip() == forbids:
-                found.append(f"{key}={allows}")
-    if found:
-        return f"as root: sysctl -w {' '.join(found)}; or run as root (CAP_SYS_ADMIN)"
+                result.append(f"{key}={allows}")
+    if result:
+        return f"as root: sysctl -w {' '.join(result)}; or run as root (CAP_SYS_ADMIN)"
     return (
         "no sysctl forbids it, so a container or security module does: allow unshare(2) there, or run as root"
     )

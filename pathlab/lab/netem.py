@@ -116,8 +116,8 @@ class NetemLink(WiredLink):
         shown = self._namespaces.run(None, "tc", "-s", "-j", "qdisc", "show", "dev", self.outer(end))
         for qdisc in json.loads(shown):
             if qdisc.get("kind") == "netem":
-                found: dict[str, Any] = qdisc
-                return found
+                result: dict[str, Any] = qdisc
+                return result
         raise lab_error(f"link {'-'.join(self._link.between)}: netem is gone from {self.outer(end)}")
 
     def counters(self, *, lap: bool = False) -> dict[str, Any]:  # noqa: ARG002

@@ -159,7 +159,7 @@ class Topology:
             rate = None if None in together else sum(filter(None, together))
         else:
             rates = [way.rate_bits_per_s for way in self.directions(host, peer)]
-            rate = min((one for one in rates if one is not None), default=None)
+            rate = min((item for item in rates if item is not None), default=None)
         return rate, min(self.links[number].mtu_bytes for number in numbers)
 
     def beside(self, number: int) -> tuple[int, ...]:
@@ -191,7 +191,7 @@ class Topology:
 
     def routes(self, host: str, version: int = 4) -> list[tuple[str, str]]:
         """The networks that ``host`` has no link to, each with the address of the next hop towards it."""
-        found = []
+        result = []
         for number, link in enumerate(self.links):
             if host in link.between:
                 continue
@@ -199,8 +199,8 @@ class Topology:
             if chains:
                 first = min(chains, key=len)[0]
                 beyond = 1 - self.links[first].between.index(host)
-                found.append((link_network(number, version), link_address(first, beyond, version)))
-        return found
+                result.append((link_network(number, version), link_address(first, beyond, version)))
+        return result
 
     def is_joined(self, host: str, peer: str) -> bool:
         try:

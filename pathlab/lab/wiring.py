@@ -26,10 +26,10 @@ class LinkPlace:
 class WiredLink:
     """A link's interfaces; the back ends make a link of them."""
 
-    def __init__(self, namespaces: Namespaces, link: Link, place: LinkPlace) -> None:
+    def __init__(self, namespaces: Namespaces, link: Link, link_place: LinkPlace) -> None:
         self._namespaces = namespaces
         self._link = link
-        self._place = place
+        self._place = link_place
 
     @property
     def _versions(self) -> tuple[int, ...]:

@@ -17,9 +17,9 @@ from pathlab.agents import cache, deployment
 from pathlab.remote.deploy import build_agent_zip, content_hash
 from pathlab.remote.engine import (
     build_source_zip,
+    check_build_machine,
     find_engine_of_machine,
     list_machines,
-    refuse_foreign_build,
 )
 
 NO_INTERPRETER_STATUS = 97
@@ -115,7 +115,7 @@ def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
             contents["sources"] = build_source_zip(host)
             names["sources"] = f"sources-{content_hash(contents['sources'])[:32]}.zip"
     if delivery.against is not None:
-        refuse_foreign_build(delivery.against, machine, host)
+        check_build_machine(delivery.against, machine, host)
         contents["against"] = _read_engine(delivery.against, delivery.against.stat().st_mtime_ns)
         names["against"] = f"pathlab-engine-{content_hash(contents['against'])[:32]}"
     parts = {

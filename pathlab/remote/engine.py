@@ -190,7 +190,7 @@ def take_other_build(engine: Path, *, environment: Mapping[str, str] = os.enviro
     return store_content(data, "pathlab-engine", "", host="local", environment=environment, mode=0o700)
 
 
-def refuse_foreign_build(engine: Path, machine: str, host: str) -> None:
+def check_build_machine(engine: Path, machine: str, host: str) -> None:
     """HostError (stage engine) unless the program is one for a host whose ``uname -m`` is ``machine``."""
     built = read_machine(engine)
     if built not in (None, normalize_machine(machine)):

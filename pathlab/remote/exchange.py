@@ -272,16 +272,16 @@ class Exchange(ABC):
             self._die(f"lost the agent: {error.strerror or error}{self._last_output()}")
         except FrameError as error:
             noise = b"" if self.hello else decoder.noise
-            self._refuse(f"{error}{self._last_output(noise)}")
+            self._end_misunderstood(f"{error}{self._last_output(noise)}")
             self._abandon_channel()
         except (MessageError, KeyError, TypeError, ValueError, OverflowError) as error:
-            self._refuse(f"the agent sent a message that cannot be used: {error}")
+            self._end_misunderstood(f"the agent sent a message that cannot be used: {error}")
             self._abandon_channel()
 
     def _dispatch(self, message: Record) -> None:
         if not self.hello and message.get("protocol") not in (None, PROTOCOL_VERSION):
             # Before the fields: another version may well have other fields.
-            self._refuse(_format_versions(message), _VERSION_HINT)
+            self._end_misunderstood(_format_versions(message), _VERSION_HINT)
             return
         kind, unknown = check_agent_message(message)
         if unknown and kind != "hello":
@@ -291,7 +291,7 @@ class Exchange(ABC):
         elif kind == "answer":
             self._on_answer(message)
         elif kind == "refusal":
-            self._refuse(str(message["text"]))
+            self._end_misunderstood(str(message["text"]))
         else:
             odd = self._on_message(kind, message)
             if odd is not None:
@@ -299,7 +299,7 @@ class Exchange(ABC):
 
     def _on_first_message(self, kind: str, message: Record) -> None:
         if kind == "refusal":
-            self._refuse(f"the agent refuses: {message['text']}", _VERSION_HINT)
+            self._end_misunderstood(f"the agent refuses: {message['text']}", _VERSION_HINT)
         elif kind != "hello":
             raise MessageError(f"'{kind}' before 'hello'")
         else:
@@ -319,7 +319,7 @@ class Exchange(ABC):
                 request.register(message["result"])
             request.answer = message
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            self._refuse(f"the agent sent an answer that cannot be used: {error!r}")
+            self._end_misunderstood(f"the agent sent an answer that cannot be used: {error!r}")
             raise
         finally:
             request.done.set()  # whoever waits would wait for ever
@@ -339,7 +339,7 @@ class Exchange(ABC):
         if len(self.unexpected) < MAX_UNEXPECTED:
             self.unexpected.append(text)
 
-    def _refuse(self, text: str, hint: str | None = None) -> None:
+    def _end_misunderstood(self, text: str, hint: str | None = None) -> None:
         """End the exchange: the two sides do not understand each other."""
         self._end(functools.partial(ProtocolError, f"host '{self.host}': {text}", hint=hint))
 

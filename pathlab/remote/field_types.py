@@ -62,8 +62,12 @@ class RuleBuilder:
     def build_object(self, kind: type) -> ObjectRule:
         """The rule of a TypedDict, the same each time."""
         if kind not in self._built:
-            fields = {name: _strip(found) for name, found in kind.__annotations__.items() if name != "type"}
-            rules = {name: self._build(found) for name, found in fields.items()}
+            fields = {
+                name: _strip(annotation)
+                for name, annotation in kind.__annotations__.items()
+                if name != "type"
+            }
+            rules = {name: self._build(field) for name, field in fields.items()}
             needed: frozenset[str] = kind.__required_keys__  # type: ignore[attr-defined]
             further = self._further.get(kind)
             self._built[kind] = ObjectRule(

@@ -122,7 +122,7 @@ def check_host_key(host: str, name: str, key: paramiko.PKey, known: Sequence[Kno
     return False
 
 
-def refuse_unknown(host: str, name: str, key: paramiko.PKey, files: Sequence[Path]) -> HostError:
+def describe_unknown_key(host: str, name: str, key: paramiko.PKey, files: Sequence[Path]) -> HostError:
     file = files[0] if files else "known_hosts"
     return _refusal(
         host,

@@ -113,11 +113,11 @@ class RemoteHosts:
 
     def _resolve(self, name: str, address: str) -> tuple[str, ...]:
         try:
-            found = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)
+            result = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             text = f"the address of '{address}' is not known here, since it is reached through another host"
             raise HostError(text, host=name, stage=Stage.CONNECT, hint=MEASURE_HINT) from error
-        return tuple(dict.fromkeys(name_address(item[4]) for item in found))
+        return tuple(dict.fromkeys(name_address(item[4]) for item in result))
 
     def pair_addresses(self, source: str, destination: str) -> tuple[str, str]:
         """As :func:`pair_addresses`, of two hosts by their names."""
@@ -165,14 +165,14 @@ def pair_addresses(
 
 def find_own_addresses(peers: tuple[str, ...]) -> tuple[str, ...]:
     """The addresses of this machine from which packets to ``peers`` would leave, in their order."""
-    found = []
+    result = []
     for peer in peers:
         family = socket.AF_INET6 if _family(peer) == 6 else socket.AF_INET
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             # With the zone of a link-local one. It sends nothing: the kernel only chooses a route.
             probe.connect(socket.getaddrinfo(peer, 9, family, socket.SOCK_DGRAM)[0][4])
-            found.append(name_address(probe.getsockname()))
-    return tuple(dict.fromkeys(found))
+            result.append(name_address(probe.getsockname()))
+    return tuple(dict.fromkeys(result))
 
 
 @functools.cache

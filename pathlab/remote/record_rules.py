@@ -184,11 +184,11 @@ class Each(ValueRule):
             raise RecordFault(f"has {len(value)} values; the most is {self.most}")
         if isinstance(self.rule, Number) and self.rule.check_all(value):
             return
-        for place, item in enumerate(value):
+        for index, item in enumerate(value):
             try:
                 self.rule.check(item, stated)
             except RecordFault as fault:
-                raise fault.inside(str(place)) from None
+                raise fault.inside(str(index)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +242,15 @@ def measure_value(value: Any) -> int:
     count = 0
     waiting = [(value, 0)]
     while waiting:
-        one, depth = waiting.pop()
-        if isinstance(one, dict):
-            for key in one:
+        entry, depth = waiting.pop()
+        if isinstance(entry, dict):
+            for key in entry:
                 _check_text(key, KEY_MAX_CHARACTERS)
-            items = list(one.values())
-        elif isinstance(one, list):
-            items = one
+            items = list(entry.values())
+        elif isinstance(entry, list):
+            items = entry
         else:
-            items = [one]
+            items = [entry]
         count += 1 + len(items)
         if count > VALUES_MAX:
             raise RecordFault(f"has more than {VALUES_MAX} values")

@@ -62,25 +62,25 @@ _FLAG, _MAYBE_FLAG = Truth(), Truth(null=True)
 _COUNTS = Each(_COUNT, per_stream=True)
 
 
-def _find_histogram_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
+def _find_histogram_fault(result: Mapping[str, Any], _stated: Stated) -> str | None:
     names = ("min", "max", "mean", "hdr")
-    if found["count"] and any(found[name] is None for name in names):
+    if result["count"] and any(result[name] is None for name in names):
         return "counts values, and does not describe them"
     return None
 
 
-def _find_span_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
-    return "ends before it begins" if found["end_ns"] < found["start_ns"] else None
+def _find_span_fault(result: Mapping[str, Any], _stated: Stated) -> str | None:
+    return "ends before it begins" if result["end_ns"] < result["start_ns"] else None
 
 
-def _find_stream_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
-    if stated.streams is not None and found["stream"] >= stated.streams:
-        return f"is of stream {found['stream']}, of {stated.streams} streams"
-    return _find_span_fault(found, stated) if "start_ns" in found else None
+def _find_stream_fault(result: Mapping[str, Any], stated: Stated) -> str | None:
+    if stated.streams is not None and result["stream"] >= stated.streams:
+        return f"is of stream {result['stream']}, of {stated.streams} streams"
+    return _find_span_fault(result, stated) if "start_ns" in result else None
 
 
-def _find_struct_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
-    data, size = found["base64"], found["bytes"]
+def _find_struct_fault(result: Mapping[str, Any], stated: Stated) -> str | None:
+    data, size = result["base64"], result["bytes"]
     held = len(data) // 4 * 3 - data[-2:].count("=")
     wanted = None if stated.streams is None else size * stated.streams
     if wanted is not None and held != wanted:
@@ -88,39 +88,41 @@ def _find_struct_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
     return None
 
 
-def _find_datagram_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
-    return "has 'received' without 'lost'" if "received" in found and "lost" not in found else None
+def _find_datagram_fault(result: Mapping[str, Any], _stated: Stated) -> str | None:
+    return "has 'received' without 'lost'" if "received" in result and "lost" not in result else None
 
 
-def _find_bins_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
-    for name, bins in found.items():
-        if isinstance(bins, list) and any(len(one) != (2 if name.endswith("density") else 3) for one in bins):
+def _find_bins_fault(result: Mapping[str, Any], _stated: Stated) -> str | None:
+    for name, bins in result.items():
+        if isinstance(bins, list) and any(
+            len(item) != (2 if name.endswith("density") else 3) for item in bins
+        ):
             return f"has bins of another length under '{name}'"
     return None
 
 
-def _find_reply_fault(found: Mapping[str, Any], _stated: Stated) -> str | None:
-    if (found["rtt_ns"] is None) is not (found["kind"] is None):
+def _find_reply_fault(result: Mapping[str, Any], _stated: Stated) -> str | None:
+    if (result["rtt_ns"] is None) is not (result["kind"] is None):
         return "has only a part of an answer"
-    answered = found["rtt_ns"] is not None
-    return "was answered, and not sent" if answered and found["unsent"] is not None else None
+    answered = result["rtt_ns"] is not None
+    return "was answered, and not sent" if answered and result["unsent"] is not None else None
 
 
-def _find_ready_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
-    streams = found["streams"]
+def _find_ready_fault(result: Mapping[str, Any], stated: Stated) -> str | None:
+    streams = result["streams"]
     if stated.streams is not None and stated.streams != streams:
         return f"has {streams} streams, not {stated.streams}"
     stated.streams = streams
-    if len(found.get("sockets", ())) not in (0, streams):
-        return f"has {len(found['sockets'])} sockets for {streams} streams"
+    if len(result.get("sockets", ())) not in (0, streams):
+        return f"has {len(result['sockets'])} sockets for {streams} streams"
     return None
 
 
-def _find_interval_fault(found: Mapping[str, Any], stated: Stated) -> str | None:
-    counted = frozenset({"tcp_info"} & found.keys())
+def _find_interval_fault(result: Mapping[str, Any], stated: Stated) -> str | None:
+    counted = frozenset({"tcp_info"} & result.keys())
     if stated.keys.setdefault("interval", counted) != counted:
         return "has 'tcp_info', or lacks it, unlike the record before"
-    return _find_span_fault(found, stated)
+    return _find_span_fault(result, stated)
 
 
 _BUILDER = RuleBuilder(
@@ -169,7 +171,7 @@ _ADAPTER_SETTINGS: Mapping[str, ValueRule] = {
 }
 
 _ENGINE: Mapping[str, Mapping[str, ObjectRule]] = {
-    program: {kind: _BUILDER.build_object(found) for kind, found in records.items()}
+    program: {kind: _BUILDER.build_object(record) for kind, record in records.items()}
     for program, records in ENGINE_RECORDS.items()
 }
 #: The records of a program, by what it was started as and by type. Types that are not listed are not kept.

@@ -96,7 +96,7 @@ def read_settings(
     try:
         return _read(host, access, files, known or {}, ())
     except (ValueError, RuntimeError) as error:  # open quotation marks, ~ of nobody
-        raise _refuse_files(host, files, error) from error
+        raise _describe_bad_config(host, files, error) from error
 
 
 def _read(
@@ -116,7 +116,7 @@ def _read(
     if jump.lower() != "none":
         jumps = tuple(_read_jump(spec.strip(), files, known, (*via, host)) for spec in jump.split(","))
         # A jump's own jumps come first, so the chain is flat.
-        jumps = tuple(step for one in jumps for step in (*one.jumps, replace(one, jumps=())))
+        jumps = tuple(step for item in jumps for step in (*item.jumps, replace(item, jumps=())))
     user = str(table.get("user") or own_name)
     port = _read_port(host, str(table.get("port", SSH_PORT)))
     address = str(table.get("hostname", alias))
@@ -145,13 +145,13 @@ def _read_jump(spec: str, files: SshFiles, known: dict[str, HostAccess], via: tu
     if spec in known:
         return _read(spec, known[spec], files, known, via)
     user, _, place = spec.rpartition("@")
-    found = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::(\d+))?", place)
-    if found is None:
+    match = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::(\d+))?", place)
+    if match is None:
         raise _refusal(via[0], f"the jump '{spec}' is not understood", "write it as user@host:port")
-    settings = _read(_strip_brackets(found.group(1)), known.get(found.group(1)), files, known, via)
+    settings = _read(_strip_brackets(match.group(1)), known.get(match.group(1)), files, known, via)
     if user:
         settings = replace(settings, user=user)
-    return replace(settings, port=_read_port(via[0], found.group(2))) if found.group(2) else settings
+    return replace(settings, port=_read_port(via[0], match.group(2))) if match.group(2) else settings
 
 
 def _own_name(host: str) -> str:
@@ -180,17 +180,17 @@ def _read_identities(named: list[str] | None, files: SshFiles) -> tuple[Path, ..
 
 
 def _read_known_hosts(table: dict[str, Any], files: SshFiles) -> tuple[Path, ...]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for key, usual in (
         ("userknownhostsfile", files.user_folder / "known_hosts"),
         ("globalknownhostsfile", files.system_folder / "ssh_known_hosts"),
     ):
         named = table.get(key)
         if named is None:
-            found += [usual, usual.with_name(f"{usual.name}2")]
+            paths += [usual, usual.with_name(f"{usual.name}2")]
         else:
-            found += [Path(name).expanduser() for name in shlex.split(named) if name.lower() != "none"]
-    return tuple(found)
+            paths += [Path(name).expanduser() for name in shlex.split(named) if name.lower() != "none"]
+    return tuple(paths)
 
 
 def _look_up(alias: str, host: str, access: HostAccess | None, files: SshFiles) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _look_up(alias: str, host: str, access: HostAccess | None, files: SshFiles) 
     try:
         return dict(paramiko.SSHConfig.from_text("\n".join(lines)).lookup(alias))
     except (paramiko.SSHException, ValueError, KeyError, OSError, ImportError) as error:
-        raise _refuse_files(host, files, error) from error
+        raise _describe_bad_config(host, files, error) from error
 
 
 def _expand(path: Path, alias: str, folder: Path, depth: int) -> Iterator[str]:
@@ -239,8 +239,8 @@ def _expand(path: Path, alias: str, folder: Path, depth: int) -> Iterator[str]:
 
 def _find_files(pattern: str, folder: Path) -> list[Path]:
     """As glob(7), which ssh uses: ``**`` is ``*``, and ``*`` finds no hidden file. ``Path.glob`` differs."""
-    found = glob.glob(str(folder / Path(pattern).expanduser()))  # noqa: PTH207
-    return sorted(path for path in map(Path, found) if path.is_file())
+    result = glob.glob(str(folder / Path(pattern).expanduser()))  # noqa: PTH207
+    return sorted(path for path in map(Path, result) if path.is_file())
 
 
 def _matches(section: str, alias: str) -> bool:
@@ -260,7 +260,7 @@ def is_numeric(address: str) -> bool:
     return True
 
 
-def _refuse_files(host: str, files: SshFiles, error: BaseException) -> HostError:
+def _describe_bad_config(host: str, files: SshFiles, error: BaseException) -> HostError:
     text = f"the SSH configuration cannot be used: {error}"
     return _refusal(host, text, f"correct {files.user_folder / 'config'}")
 

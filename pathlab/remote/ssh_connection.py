@@ -18,9 +18,9 @@ from pathlab.remote.host_keys import (
     KnownKey,
     add_host_key,
     check_host_key,
+    describe_unknown_key,
     find_known_keys,
     order_key_types,
-    refuse_unknown,
 )
 from pathlab.remote.ssh_auth import Secrets, authenticate
 from pathlab.remote.ssh_config import SshSettings
@@ -219,7 +219,7 @@ class SshConnection:
         if check_host_key(step.host, name, key, self._find_known()):
             return
         if not self._options.accept_new_host_keys:
-            raise refuse_unknown(step.host, name, key, step.known_hosts)
+            raise describe_unknown_key(step.host, name, key, step.known_hosts)
         try:
             add_host_key(step.known_hosts[0], name, key, hashed=step.hash_known_hosts)
         except (OSError, IndexError) as error:
@@ -266,8 +266,8 @@ def _choose_address(step: SshSettings) -> str:
     """What to dial: the name itself, or its first address of the family that AddressFamily allows."""
     if step.family is None:
         return step.address
-    found = socket.getaddrinfo(step.address, step.port, family=step.family, type=socket.SOCK_STREAM)
-    return name_address(found[0][4])
+    result = socket.getaddrinfo(step.address, step.port, family=step.family, type=socket.SOCK_STREAM)
+    return name_address(result[0][4])
 
 
 def _format_reason(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from pathlab.analysis.verdicts.slow_hours import SlowHours
 from pathlab.analysis.verdicts.steadiness import Steadiness
 from pathlab.campaign.factors import format_levels
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.names import WORD_COLUMNS
+from pathlab.report.names import TEXT_COLUMNS
 from pathlab.report.phrases import (
     FORMATS,
     format_bounded_time,
@@ -44,7 +44,9 @@ Row = tuple[str, ...]
 
 def format_cells(text: str) -> str:
     """Cells that an analysis names, ``4 x 65536``, as people write them: ``4 × 64 KiB``."""
-    return _CELL.sub(lambda found: f"{found[1]} × {format_bytes(int(found[2]))}", text).replace(" x ", " × ")
+    return _CELL.sub(lambda result: f"{result[1]} × {format_bytes(int(result[2]))}", text).replace(
+        " x ", " × "
+    )
 
 
 def format_subject(answer: Answer[Any]) -> str:
@@ -98,7 +100,7 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, Enum):
         return format_reason(value)
     if isinstance(value, tuple):
-        return ", ".join(format_value(one, unit) for one in value) or "none"
+        return ", ".join(format_value(item, unit) for item in value) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -106,10 +108,10 @@ def format_value(value: Any, unit: str = "") -> str:
     return str(value) if isinstance(value, int) and not unit else formatter(value)
 
 
-def _format_breakpoint(found: Breakpoint, unit: str) -> str:
+def _format_breakpoint(result: Breakpoint, unit: str) -> str:
     """Where the line becomes steeper, or ``flatter from`` there."""
-    before, after = found.slope_before.value, found.slope_after.value
-    text = format_value(found.breakpoint, unit)
+    before, after = result.slope_before.value, result.slope_after.value
+    text = format_value(result.breakpoint, unit)
     return f"flatter from {text}" if before is not None and after is not None and after < before else text
 
 
@@ -145,14 +147,14 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
     What was excluded, flagged or undecided is stated below the first table of a condition that it concerns.
     """
     stated: set[tuple[Condition, str]] = set()
-    unused = [name for name, found in answers.items() if found and not _rests_on_trials(name, found)]
-    for name, found in answers.items():
-        if not found or name in unused:
+    unused = [name for name, result in answers.items() if result and not _rests_on_trials(name, result)]
+    for name, result in answers.items():
+        if not result or name in unused:
             continue
         entry = ANALYSES[name]
         console.print()
-        for condition in dict.fromkeys(answer.condition for answer in found):
-            part = [answer for answer in found if answer.condition == condition]
+        for condition in dict.fromkeys(answer.condition for answer in result):
+            part = [answer for answer in result if answer.condition == condition]
             title = f"{entry.title}: {name_condition(condition)}"
             rows = [format_row(entry, answer) for answer in part]
             print_answers(list_headings(entry), rows, title, console)
@@ -160,7 +162,7 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
                 if (condition, line) not in stated:
                     console.print(PrintedParagraph(line, "dim", mark="  "))
             stated |= {(condition, line) for line in (*list_undecided(entry, part), *list_warnings(part))}
-    empty = [ANALYSES[name].title for name, found in answers.items() if not found]
+    empty = [ANALYSES[name].title for name, result in answers.items() if not result]
     if empty:
         console.print()
         console.print(PrintedParagraph(f"These results have no data for: {'; '.join(empty)}."))
@@ -179,7 +181,7 @@ def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, cons
     """Print answers as a table: the first column is always shown, the last ones are left out first."""
     columns = [PrintedColumn(headings[0], wraps=True)]
     for number, heading in enumerate(headings[1:], 1):
-        words = heading in WORD_COLUMNS
+        words = heading in TEXT_COLUMNS
         columns.append(PrintedColumn(heading, number, wraps=words, constant=f"{heading} {{}}"))
     PrintedTable(columns=columns, rows=rows, title=title, elsewhere="--json").print_to(console)
 
@@ -205,8 +207,8 @@ def list_undecided(
         for column in entry.columns
         for value in (column.read(answer), column.read_detail(answer) if column.detail else None)
     ]
-    intervals = [one for value in values for one in _list_intervals(value)]
-    reasons = {one.undecided for one in intervals if one.low is None}
+    intervals = [interval for value in values for interval in _list_intervals(value)]
+    reasons = {interval.undecided for interval in intervals if interval.low is None}
     if few_stated:
         reasons.discard(Undecided.TOO_FEW_SAMPLES)
     none = f"no 95 % CI: {', '.join(sorted(map(format_reason, reasons)))}" if reasons else ""
@@ -223,23 +225,23 @@ def _list_intervals(value: Any) -> Iterator[Interval]:
     elif isinstance(value, Breakpoint):
         yield from _list_intervals(value.breakpoint)
     elif isinstance(value, tuple):
-        for one in value:
-            yield from _list_intervals(one)
+        for item in value:
+            yield from _list_intervals(item)
 
 
 def list_warnings(answers: Sequence[Answer[Any]], stated: Sequence[SampleSelection] = ()) -> list[str]:
     """Excluded trials, and flags of those used, once for the table; without those of ``stated`` together."""
     known: Counter[str] = Counter()
     for selection in stated:
-        known.update({one.reason: one.trials for one in selection.excluded})
-    left = {(one.reason, one.trials) for answer in answers for one in answer.selection.excluded}
+        known.update({item.reason: item.trials for item in selection.excluded})
+    left = {(item.reason, item.trials) for answer in answers for item in answer.selection.excluded}
     excluded = [f"{trials} {reason}" for reason, trials in sorted(left) if trials > known[reason]]
     flags: dict[str, int] = {}
     for answer in answers:
-        for one in answer.selection.warnings:
-            flags[one.reason] = max(flags.get(one.reason, 0), one.trials)
+        for warning in answer.selection.warnings:
+            flags[warning.reason] = max(flags.get(warning.reason, 0), warning.trials)
     lines = [f"excluded: {', '.join(excluded)}"] if excluded else []
-    quiet = {Flag.LAB, *(one.reason for selection in stated for one in selection.warnings)}
+    quiet = {Flag.LAB, *(warning.reason for selection in stated for warning in selection.warnings)}
     for reason, trials in sorted(flags.items()):
         if reason not in quiet:
             most = "" if len(answers) == 1 else "at most "

@@ -83,9 +83,9 @@ class TableBlock:
             return self
         return replace(
             self,
-            headings=tuple(self.headings[place] for place in self.shown),
-            rows=tuple(tuple(row[place] for place in self.shown) for row in self.rows),
-            numeric=tuple(self.numeric[place] for place in self.shown),
+            headings=tuple(self.headings[index] for index in self.shown),
+            rows=tuple(tuple(row[index] for index in self.shown) for row in self.rows),
+            numeric=tuple(self.numeric[index] for index in self.shown),
             shown=tuple(range(len(self.shown))),
         )
 

@@ -11,40 +11,44 @@ from pathlab.study.candidates import Candidate
 from pathlab.units import NOT_MEASURED, format_rate, format_time
 
 
-def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
+def format_expected(item: Candidate, line_bits_per_s: float | None) -> str:
     """The throughput to expect: the median with its interval, or with the number of trials."""
-    text = format_rate(one.throughput_bits_per_s.median)
-    if one.over_line and line_bits_per_s is not None:
+    text = format_rate(item.throughput_bits_per_s.median)
+    if item.over_line and line_bits_per_s is not None:
         return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
-    if not one.has_one_rate:
-        return describe_candidate_rate(one)
-    interval = one.throughput_bits_per_s.interval
+    if not item.has_one_rate:
+        return describe_candidate_rate(item)
+    interval = item.throughput_bits_per_s.interval
     if interval.decided:
         unit = text.partition(" ")[2]  # once, where both ends have the same
         ends = format_ci(interval, format_rate)
         return f"{text} ({ends.removesuffix(f' {unit}') if ends.count('bit/s') == 1 else ends})"
-    trials = format_count(one.n, "trial")
+    trials = format_count(item.n, "trial")
     if interval.undecided is Undecided.PROVISIONAL:
         return f"about {text} ({trials})"
     if interval.undecided is Undecided.TOO_CORRELATED:
-        return f"about {text} ({trials}, {explain_no_interval(one)})"
-    return f"about {text} (only {format_count(one.n, 'usable trial' if one.n < one.complete else 'trial')})"
+        return f"about {text} ({trials}, {explain_no_interval(item)})"
+    return (
+        f"about {text} (only {format_count(item.n, 'usable trial' if item.n < item.complete else 'trial')})"
+    )
 
 
-def shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:
+def shorten_expected(candidate: Candidate, line_bits_per_s: float | None) -> str:
     """The throughput to expect; without an interval its median and the number of trials."""
-    if not one.has_one_rate and not one.over_line:
-        return shorten_candidate_rate(one)
-    if one.over_line or one.throughput_bits_per_s.interval.decided:
-        return format_expected(one, line_bits_per_s)
-    return f"about {format_rate(one.throughput_bits_per_s.median)} ({format_count(one.n, 'trial')})"
+    if not candidate.has_one_rate and not candidate.over_line:
+        return shorten_candidate_rate(candidate)
+    if candidate.over_line or candidate.throughput_bits_per_s.interval.decided:
+        return format_expected(candidate, line_bits_per_s)
+    return (
+        f"about {format_rate(candidate.throughput_bits_per_s.median)} ({format_count(candidate.n, 'trial')})"
+    )
 
 
-def explain_no_interval(one: Candidate) -> str:
+def explain_no_interval(candidate: Candidate) -> str:
     """Why the median of a combination has no confidence interval."""
-    if one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL:
+    if candidate.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL:
         return "provisional"
-    if one.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
+    if candidate.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
         return "no confidence interval: they drift or step"
     return "too few for a confidence interval"
 
@@ -59,34 +63,36 @@ def format_rise(spread: Spread) -> str:
     return f"{text} ({format_ci(spread.interval, format_time)})"
 
 
-def format_cpu(one: Candidate) -> str:
+def format_cpu(candidate: Candidate) -> str:
     """CPU seconds per GB at the sender and at the receiver: ``0.21 / 2``."""
-    ends = one.sender_cpu_s_per_gb, one.receiver_cpu_s_per_gb
+    ends = candidate.sender_cpu_s_per_gb, candidate.receiver_cpu_s_per_gb
     if all(end.median is None for end in ends):
         return "not measured"
     return " / ".join(NOT_MEASURED if end.median is None else f"{end.median:.2g}" for end in ends)
 
 
-def name_limit(one: Candidate) -> str:
+def name_limit(candidate: Candidate) -> str:
     """What limited a combination, or why that is not known."""
-    if one.limit is not None:
-        return shorten_limit(one)
-    missing = "every trial was lab-limited" if one.provisional else "what would show it was not measured"
-    return f"undecided ({format_reason(one.limit_undecided) if one.limit_undecided else missing})"
+    if candidate.limit is not None:
+        return shorten_limit(candidate)
+    missing = (
+        "every trial was lab-limited" if candidate.provisional else "what would show it was not measured"
+    )
+    return f"undecided ({format_reason(candidate.limit_undecided) if candidate.limit_undecided else missing})"
 
 
-def shorten_limit(one: Candidate) -> str:
+def shorten_limit(candidate: Candidate) -> str:
     """What limited a combination, without the reason where that is not known."""
-    if one.limit is None:
+    if candidate.limit is None:
         return "undecided"
-    return format_limit_name(one.limit, at_requested_rate=one.at_requested_rate)
+    return format_limit_name(candidate.limit, at_requested_rate=candidate.at_requested_rate)
 
 
-def describe_climb(one: Candidate) -> str:
+def describe_climb(candidate: Candidate) -> str:
     """The queue of a combination was still growing when its trials ended."""
-    climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
+    climb, name = candidate.climb, shorten_levels(candidate.streams, candidate.window_bytes)
     counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.classified, 'trial')})"
-    least_ns = one.drtt_ns.above_ns if one.drtt_ns.median is None else one.drtt_ns.median
+    least_ns = candidate.drtt_ns.above_ns if candidate.drtt_ns.median is None else candidate.drtt_ns.median
     more = "more delay" if least_ns is None else f"more than {format_time(least_ns)} of added delay"
     return (
         f"With {name} the RTT was still rising at the end of the steady window{counted}. The queue had not "

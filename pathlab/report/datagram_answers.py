@@ -50,10 +50,10 @@ def list_flows(study: Analyses) -> tuple[NamedFlow, ...]:
     if not has_flows(study):
         return ()
     answers = study.datagrams()
-    conditions = {one.key: one for one in study.conditions()}
+    conditions = {item.key: item for item in study.conditions()}
     streams = {answer.streams for answer in answers}
     windows = {answer.window_bytes for answer in answers}
-    found = []
+    result = []
     for answer in answers:
         condition = conditions.get(answer.condition)
         levels = [] if condition is None else _shorten_levels(condition.settings)
@@ -61,10 +61,10 @@ def list_flows(study: Analyses) -> tuple[NamedFlow, ...]:
             levels.append(format_count(answer.streams or 1, "stream"))
         if len(windows) > 1:
             levels.append(f"window {format_window(answer.window_bytes)}")
-        found.append(NamedFlow(path=answer.condition.path, name=", ".join(levels), answer=answer))
-    if len(found) > 1:
-        found = [replace(one, name=one.name or PLAIN) for one in found]
-    return tuple(found)
+        result.append(NamedFlow(path=answer.condition.path, name=", ".join(levels), answer=answer))
+    if len(result) > 1:
+        result = [replace(item, name=item.name or PLAIN) for item in result]
+    return tuple(result)
 
 
 def _shorten_levels(settings: Mapping[str, str]) -> list[str]:
@@ -88,17 +88,19 @@ def describe_flows(study: Analyses) -> tuple[str, ...]:
     flows = () if is_search(study) else list_flows(study)
     if not flows:
         return ()
-    rates = describe_rate_findings(study, [one for one in study.conditions() if one.key.is_udp])
+    rates = describe_rate_findings(
+        study, [condition for condition in study.conditions() if condition.key.is_udp]
+    )
     if len(flows) <= SENTENCES_MAX:
-        return (*(_describe_flow(one, named=len(flows) > 1) for one in flows), *rates)
-    paths = dict.fromkeys(one.path for one in flows)
-    groups = [[one for one in flows if one.path == path] for path in paths]
+        return (*(_describe_flow(flow, named=len(flows) > 1) for flow in flows), *rates)
+    paths = dict.fromkeys(flow.path for flow in flows)
+    groups = [[flow for flow in flows if flow.path == path] for path in paths]
     return (*(text for group in groups for text in _describe_many(group)), *rates)
 
 
 def has_flows(study: Analyses) -> bool:
     """Whether any trial carried its data by UDP; reads no trial."""
-    return any(one.is_udp for one in dict.fromkeys(study.study_table().conditions))
+    return any(condition.is_udp for condition in dict.fromkeys(study.study_table().conditions))
 
 
 def is_search(study: Analyses) -> bool:
@@ -106,27 +108,27 @@ def is_search(study: Analyses) -> bool:
     return bool(study.study_source.campaign.model.get("search"))
 
 
-def _describe_flow(one: NamedFlow, *, named: bool) -> str:
-    found = one.figures
-    subject = ", ".join(filter(None, [one.path, one.name])) if named else one.path
-    rate = format_median(found.throughput_bits_per_s)
-    packets = format_packet_rate(found.received_packets_per_s.median)
-    lost = describe_attribution(found.packets.lost, found.packets.lost_host, found.packets.lost_path)
-    text = f"{subject}: {rate} of UDP arrived ({packets}), {format_loss_ratio(found.loss)} lost"
-    doubt = " Provisional: every trial was lab-limited." if found.provisional else ""
-    return f"{text}{f': {lost}' if lost else ''}. {format_datagram_limit(found.limit)}.{doubt}"
+def _describe_flow(named_flow: NamedFlow, *, named: bool) -> str:
+    figures = named_flow.figures
+    subject = ", ".join(filter(None, [named_flow.path, named_flow.name])) if named else named_flow.path
+    rate = format_median(figures.throughput_bits_per_s)
+    packets = format_packet_rate(figures.received_packets_per_s.median)
+    lost = describe_attribution(figures.packets.lost, figures.packets.lost_host, figures.packets.lost_path)
+    text = f"{subject}: {rate} of UDP arrived ({packets}), {format_loss_ratio(figures.loss)} lost"
+    doubt = " Provisional: every trial was lab-limited." if figures.provisional else ""
+    return f"{text}{f': {lost}' if lost else ''}. {format_datagram_limit(figures.limit)}.{doubt}"
 
 
 def _describe_many(flows: Sequence[NamedFlow]) -> Iterator[str]:
     """The most that arrived with hardly a loss, and how many combinations each place limits."""
-    measured = [one for one in flows if one.figures.loss.loss_ratio is not None]
-    clean = [one for one in measured if (one.figures.loss.loss_ratio or 0.0) < LOSS_RATIO]
-    best = max(clean, key=lambda one: one.figures.throughput_bits_per_s.median or 0.0, default=None)
+    measured = [flow for flow in flows if flow.figures.loss.loss_ratio is not None]
+    clean = [item for item in measured if (item.figures.loss.loss_ratio or 0.0) < LOSS_RATIO]
+    best = max(clean, key=lambda item: item.figures.throughput_bits_per_s.median or 0.0, default=None)
     several = format_count(len(flows), "combination")
     if not measured:
         yield f"{flows[0].path}: the loss was not measured in any of {several} of UDP flows."
     elif best is None:
-        least = min(measured, key=lambda one: one.figures.loss.loss_ratio or 0.0)
+        least = min(measured, key=lambda item: item.figures.loss.loss_ratio or 0.0)
         count = format_count(len(measured), "combination")
         yield (
             f"{least.path}: each of {count} of UDP flows lost {LOSS_BOUND} or more; "
@@ -139,12 +141,12 @@ def _describe_many(flows: Sequence[NamedFlow]) -> Iterator[str]:
             f"({best.name}; {format_loss_ratio(best.figures.loss)} lost), of {several}."
         )
     yield f"What limits the {several}: {_count_limits(flows)}."
-    if doubtful := sum(one.figures.provisional for one in flows):
+    if doubtful := sum(flow.figures.provisional for flow in flows):
         yield f"Provisional in {doubtful} of them, as every trial was lab-limited."
 
 
 def _count_limits(flows: Sequence[NamedFlow]) -> str:
-    counts = Counter(one.figures.limit.limit for one in flows)
+    counts = Counter(flow.figures.limit.limit for flow in flows)
     named = [f"{LIMITS[limit]} {count}" for limit, count in counts.most_common() if limit is not None]
     return join_words([*named, *([f"undecided {counts[None]}"] if counts[None] else [])])
 
@@ -164,13 +166,13 @@ def format_loss_ratio(loss: TrialLoss) -> str:
 
 def describe_limits(flows: Sequence[NamedFlow]) -> Iterator[str]:
     """The combinations of each limit, each with its evidence."""
-    found: dict[str, list[str]] = {}
-    for one in flows:
-        limit = one.figures.limit.limit
-        reason = "" if limit is None else describe_limit_reason(one.figures.limit, limit)
+    result: dict[str, list[str]] = {}
+    for flow in flows:
+        limit = flow.figures.limit.limit
+        reason = "" if limit is None else describe_limit_reason(flow.figures.limit, limit)
         place = "undecided" if limit is None else LIMITS[limit]
-        found.setdefault(place, []).append(f"{one.name or one.path}{f' ({reason})' if reason else ''}")
-    for place, names in found.items():
+        result.setdefault(place, []).append(f"{flow.name or flow.path}{f' ({reason})' if reason else ''}")
+    for place, names in result.items():
         yield f"Limited by {place}: {'; '.join(names)}."
 
 

@@ -61,18 +61,18 @@ COLUMNS: tuple[ItemColumn[NamedFlow], ...] = (
 )
 
 
-def tabulate_flows(study: Analyses) -> Iterator[TableGroup]:
+def build_flows_table(study: Analyses) -> Iterator[TableGroup]:
     """A table for each path, of at most ``ROWS_MAX`` combinations; none without UDP flows, or of a search."""
     flows = () if is_search(study) else list_flows(study)
     tables, left = [], 0
-    for path in dict.fromkeys(one.path for one in flows):
-        measured = [one for one in flows if one.path == path]
+    for path in dict.fromkeys(flow.path for flow in flows):
+        measured = [flow for flow in flows if flow.path == path]
         left += len(measured[ROWS_MAX:])
         rows = list_rows(COLUMNS, measured[:ROWS_MAX])
         title = f"{path}, UDP"
         tables.append(PrintedTable(title=title, columns=COLUMNS, rows=rows, elsewhere="pathlab analyze"))
     if tables:
-        provisional = any(one.figures.provisional for one in flows)
+        provisional = any(flow.figures.provisional for flow in flows)
         yield TableGroup(
             tables=tables,
             explanation=f"{EXPLANATION} {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip(),

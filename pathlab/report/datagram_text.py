@@ -140,47 +140,47 @@ def _count(number: int | None) -> str:
     return NOT_MEASURED if number is None else f"{number:,}"
 
 
-def format_datagram_limit(found: DatagramVerdict) -> str:
+def format_datagram_limit(verdict: DatagramVerdict) -> str:
     """``Limited by: the path (it lost 0.9 % of the datagrams)``, or why it is undecided."""
-    if found.undecided is Undecided.NO_SAMPLES:
+    if verdict.undecided is Undecided.NO_SAMPLES:
         return (
             "Limited by: undecided (no datagram was sent in the steady window). "
             "Measure for longer or at a higher rate."
         )
-    if found.undecided is Undecided.STALLED:
+    if verdict.undecided is Undecided.STALLED:
         return STALLED_TEXT
-    if found.undecided is Undecided.CONFLICTING_EVIDENCE:
+    if verdict.undecided is Undecided.CONFLICTING_EVIDENCE:
         return (
             "Limited by: undecided (less arrived in the receiver's window than was sent and not lost). "
             "The rest came later: a queue of the path, or a receiver that was late. Measure at a lower rate."
         )
-    if found.limit is None:
+    if verdict.limit is None:
         return (
             "Limited by: undecided (not known where datagrams were lost). "
             "The agent of the receiving host must be able to read its counters (pathlab doctor); "
             "drops of a socket are known only without GRO."
         )
-    text = f"Limited by: {LIMITS[found.limit]}"
-    reason = describe_limit_reason(found, found.limit)
+    text = f"Limited by: {LIMITS[verdict.limit]}"
+    reason = describe_limit_reason(verdict, verdict.limit)
     if reason:
         text += f" ({reason})"
-    if found.limit is DatagramLimit.PATH and (found.find("lost_path_ratio") or 0.0) >= SILENT_RATIO:
+    if verdict.limit is DatagramLimit.PATH and (verdict.find("lost_path_ratio") or 0.0) >= SILENT_RATIO:
         text += "; `pathlab path` shows whether the path drops large packets silently (MTU)"
-    for place in found.beside:
-        text += f"; beside it {LIMITS[place]}: {describe_limit_reason(found, place)}"
+    for index in verdict.beside:
+        text += f"; beside it {LIMITS[index]}: {describe_limit_reason(verdict, index)}"
     return text
 
 
-def describe_limit_reason(found: DatagramVerdict, place: DatagramLimit) -> str:
+def describe_limit_reason(verdict: DatagramVerdict, limit: DatagramLimit) -> str:
     """The figure that speaks for a place, and a busy core of its host."""
-    name, text = _REASONS.get(place, ("", ""))
-    share = found.find(name)
-    if place is DatagramLimit.OFFERED_RATE:
+    name, text = _REASONS.get(limit, ("", ""))
+    share = verdict.find(name)
+    if limit is DatagramLimit.OFFERED_RATE:
         return f"it was sent, and less than {LOSS_BOUND} was lost"
     words = [text.format(format_ratio(share))] if share else []
-    if place is DatagramLimit.SENDING_HOST and not share:
+    if limit is DatagramLimit.SENDING_HOST and not share:
         words = ["it sent as fast as it could"]
-    core = next((one for one in found.evidence if one.name == _CORES.get(place)), None)
+    core = next((item for item in verdict.evidence if item.name == _CORES.get(limit)), None)
     if core is not None and core.met:
         words.append(f"its busiest core was {format_ratio(core.value)} busy")
     return ", ".join(words)

@@ -18,12 +18,12 @@ ITEM_WIDTH = 20
 FOUND_MIN_WIDTH = 20
 
 
-def render_check(state: str, item: str, found: str, fix: str | None, console: Console) -> None:
+def render_check(state: str, item: str, result: str, fix: str | None, console: Console) -> None:
     """Print one check, with its fix below: on one line, since it may be a command to be copied."""
     mark, style = MARKS[state]
     indent = " " * (INDENT + 7 + ITEM_WIDTH)
     head = Text.assemble((f"{mark:>{INDENT + 5}}", style), "  ", f"{item:<{ITEM_WIDTH}}")
-    lines = wrap_words(found, max(FOUND_MIN_WIDTH, console.width - len(indent))) or [""]
+    lines = wrap_words(result, max(FOUND_MIN_WIDTH, console.width - len(indent))) or [""]
     for start, line in zip([head, *[Text(indent)] * len(lines)], lines, strict=False):
         console.print(Text.assemble(start, line), soft_wrap=True)
     if fix:

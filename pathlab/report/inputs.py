@@ -36,18 +36,26 @@ class ReportInputs:
     @cached_property
     def conditions(self) -> tuple[MeasuredCondition, ...]:
         """Every condition with a complete trial of a stream of bytes, control rows left out."""
-        return tuple(one for one in self.study.conditions() if one.number and not one.key.is_of_messages)
+        return tuple(
+            condition
+            for condition in self.study.conditions()
+            if condition.number and not condition.key.is_of_messages
+        )
 
     @cached_property
     def message_conditions(self) -> tuple[MeasuredCondition, ...]:
         """Every condition with a complete trial of messages, which have chapters of their own."""
-        return tuple(one for one in self.study.conditions() if one.number and one.key.is_of_messages)
+        return tuple(
+            condition
+            for condition in self.study.conditions()
+            if condition.number and condition.key.is_of_messages
+        )
 
     @cached_property
     def windows(self) -> list[int | None]:
         """Every window that was planned, in the order of their slots in figures: autotuned last."""
-        found = {cell.window_bytes for one in self.study.conditions() for cell in one.all_cells}
-        return sorted(found, key=lambda size: (size is None, size or 0))
+        result = {cell.window_bytes for condition in self.study.conditions() for cell in condition.all_cells}
+        return sorted(result, key=lambda size: (size is None, size or 0))
 
     @property
     def points(self) -> int:
@@ -64,14 +72,14 @@ class ReportInputs:
 
         ``condition``: only those on it.
         """
-        found: tuple[Answer[Any], ...]
+        result: tuple[Answer[Any], ...]
         if name == "limits":
-            found = self.study.limits(LIMIT_TRIALS)
+            result = self.study.limits(LIMIT_TRIALS)
         elif name == "warm_up":
-            found = self.study.warm_up(LIMIT_TRIALS)
+            result = self.study.warm_up(LIMIT_TRIALS)
         else:
-            found = ANALYSES[name](self.study)
-        return tuple(one for one in found if condition is None or one.condition == condition.key)
+            result = ANALYSES[name](self.study)
+        return tuple(item for item in result if condition is None or item.condition == condition.key)
 
 
 def find_first_number(conditions: Iterable[MeasuredCondition]) -> int:

@@ -98,16 +98,16 @@ def describe_lossless_rates(study: Analyses) -> tuple[str, ...]:
     return tuple(f"{TITLE}, {answer.result.name}: {answer.result.text}." for answer in answers)
 
 
-def tabulate_lossless_rates(study: Analyses) -> Iterator[TableGroup]:
+def build_lossless_rates_table(study: Analyses) -> Iterator[TableGroup]:
     """The rates tried of the first combinations."""
     answers = study.lossless_rate()
-    tables = [_tabulate(answer.result) for answer in answers[:TABLES_MAX] if answer.result.rates]
+    tables = [_build_table(answer.result) for answer in answers[:TABLES_MAX] if answer.result.rates]
     if tables:
         more = format_more(max(0, len(answers) - TABLES_MAX), "table", "lossless_rate")
         yield TableGroup(tables=tables, explanation=EXPLANATION, more=more)
 
 
-def _tabulate(result: LosslessRate) -> PrintedTable:
+def _build_table(result: LosslessRate) -> PrintedTable:
     columns = list_rate_columns(result.searches)
     return PrintedTable(
         title=f"Rates tried, {result.name}, limit {format_ratio(result.limit_ratio)}",
@@ -133,7 +133,9 @@ def describe_excluded(answer: Answer[LosslessRate]) -> str:
         "not-counted": "with the lab at its limit, or without counts",
         "not-complete": "not complete",
     }
-    parts = [f"{format_count(one.trials, 'trial')} {words[one.reason]}" for one in answer.selection.excluded]
+    parts = [
+        f"{format_count(item.trials, 'trial')} {words[item.reason]}" for item in answer.selection.excluded
+    ]
     return f"Excluded from the loss: {'; '.join(parts)}." if parts else ""
 
 

@@ -90,8 +90,8 @@ def _split(
         return
     levels = {name: dict.fromkeys(curve.read(name) for curve in curves) for name in varying}
     late = [name not in SPLIT_FIRST for name in varying]
-    _, _, place = min((late[place], len(levels[name]), place) for place, name in enumerate(varying))
-    name = varying[place]
+    _, _, index = min((late[index], len(levels[name]), index) for index, name in enumerate(varying))
+    name = varying[index]
     for level in levels[name]:
         yield from _split([curve for curve in curves if curve.read(name) == level], (*fixed, name))
 
@@ -105,9 +105,13 @@ def _build_group(
     usual: Sequence[MessageCurve[Found]],
     sizes: Sequence[str],
 ) -> CurveGroup[Found]:
-    wanted = {one.condition for one in curves}
-    conditions = [one for one in study.conditions() if one.number and one.key.without(*sizes) in wanted]
-    factors = tuple(one for one in naming if one not in fixed)
+    wanted = {curve.condition for curve in curves}
+    conditions = [
+        condition
+        for condition in study.conditions()
+        if condition.number and condition.key.without(*sizes) in wanted
+    ]
+    factors = tuple(item for item in naming if item not in fixed)
     name = ", ".join(
         filter(None, (conditions[0].path, name_message_combination(curves[0], fixed) if fixed else ""))
     )
@@ -117,8 +121,8 @@ def _build_group(
         title=conditions[0].title_of(name),
         curves=tuple(curves),
         factors=factors,
-        names=tuple(name_message_combination(one, factors) or LONE for one in curves),
-        usual=tuple(one for one in curves if any(one is other for other in usual)),
+        names=tuple(name_message_combination(curve, factors) or LONE for curve in curves),
+        usual=tuple(curve for curve in curves if any(curve is other for other in usual)),
         conditions=tuple(conditions),
     )
 
@@ -130,8 +134,8 @@ def _choose_alternatives(
     usual = choose_usual(curves)
     if setting != MESSAGE_SIZE:
         return usual
-    cells = Counter((one.condition, one.window_bytes) for one in usual)
-    return [one for one in usual if cells[one.condition, one.window_bytes] == 1]
+    cells = Counter((item.condition, item.window_bytes) for item in usual)
+    return [item for item in usual if cells[item.condition, item.window_bytes] == 1]
 
 
 def _sort_curves(curves: Sequence[MessageCurve[Found]]) -> list[MessageCurve[Found]]:

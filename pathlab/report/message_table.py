@@ -70,32 +70,34 @@ class MessageRow:
     name: str = ""
 
 
-def tabulate_messages(study: Analyses) -> Iterator[TableGroup]:
+def build_messages_table(study: Analyses) -> Iterator[TableGroup]:
     """The tables of each path, without those that the topic of technologies has."""
     for conditions in list_message_paths(study.conditions()):
-        shown = [one for one in conditions if not study.is_condition_of_technologies(one.key)]
-        found = list(_tabulate_path(shown))
+        shown = [
+            condition for condition in conditions if not study.is_condition_of_technologies(condition.key)
+        ]
+        path_table = list(_build_path_table(shown))
         flags = count_flags(*conditions)
-        if found or flags:
+        if path_table or flags:
             yield TableGroup(
-                tables=[table for table, _ in found],
+                tables=[table for table, _ in path_table],
                 flags=flags,
                 explanation=explain_messages(shown) if shown else "",
-                more=[text for _, more in found for text in more],
+                more=[text for _, more in path_table for text in more],
             )
 
 
-def _tabulate_path(
+def _build_path_table(
     conditions: Sequence[MeasuredCondition],
 ) -> Iterator[tuple[PrintedTable, tuple[str, ...]]]:
     """The tables of one path without and with replies, and what shows the rows left out."""
     for replies, columns in MESSAGE_COLUMNS.items():
-        found = [one for one in conditions if bool(one.key.get("reply")) is replies]
-        rows = _name_rows([_build_row(one, cell) for one in found for cell in one.all_cells])
+        result = [condition for condition in conditions if bool(condition.key.get("reply")) is replies]
+        rows = _name_rows([_build_row(item, cell) for item in result for cell in item.all_cells])
         rows.sort(key=_order)
         shown = _choose_rows(rows)
         if shown:
-            title = f"{'Round trips' if replies else 'Messages'}: {name_path(found[0].key)}"
+            title = f"{'Round trips' if replies else 'Messages'}: {name_path(result[0].key)}"
             describe = _describe_round_trips if replies else _describe_rates
             table = PrintedTable(
                 title=title,
@@ -109,8 +111,10 @@ def _tabulate_path(
 
 def explain_messages(conditions: Sequence[MeasuredCondition]) -> str:
     """What the columns of the tables of one path mean."""
-    replies = f"; {OF_REPLIES}" if any(one.key.get("reply") for one in conditions) else ""
-    provisional = any(_build_row(one, cell).provisional for one in conditions for cell in one.all_cells)
+    replies = f"; {OF_REPLIES}" if any(condition.key.get("reply") for condition in conditions) else ""
+    provisional = any(
+        _build_row(condition, cell).provisional for condition in conditions for cell in condition.all_cells
+    )
     return f"{EXPLANATION}{replies}. {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
 
 

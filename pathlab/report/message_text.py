@@ -39,10 +39,10 @@ class Path(Protocol):
     def medium(self) -> str: ...
 
 
-def name_path(one: Path) -> str:
+def name_path(path: Path) -> str:
     """``a → b``, with the medium where it is no real path."""
-    name = f"{one.path_source} → {one.path_destination}"
-    return name if one.medium == "hosts" else f"{name} ({MEDIA.get(one.medium, one.medium)})"
+    name = f"{path.path_source} → {path.path_destination}"
+    return name if path.medium == "hosts" else f"{name} ({MEDIA.get(path.medium, path.medium)})"
 
 
 def name_offered(rate_per_s: int | None) -> str:
@@ -54,7 +54,7 @@ def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
     """The sentence to act on, then what it is compared with and how certain it is."""
     target, chosen = choice.target, choice.recommended
     if chosen is None:
-        return _refuse_choice(choice)
+        return _describe_no_choice(choice)
     figures = chosen.figures
     verb = "Probably" if choice.tentative else "Use"
     p99 = format_spread(figures.p99_ns, format_time)
@@ -74,7 +74,9 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
     else:
         yield _compare_next(choice.runner_up)
     if figures.offered_messages_per_s != target.rate_per_s:
-        rates = " and ".join(format_frequency(one.offered_messages_per_s) for one in reversed(chosen.judged))
+        rates = " and ".join(
+            format_frequency(item.offered_messages_per_s) for item in reversed(chosen.judged)
+        )
         yield f"{format_frequency(target.rate_per_s)} was not measured; it was tested at {rates}."
     if figures.missing_ratio:
         share = format_ratio(figures.missing_ratio)
@@ -87,7 +89,7 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
         yield f"The intervals of p99 are not corrected for the {count} that were compared."
 
 
-def _refuse_choice(choice: MessageChoice) -> tuple[str, ...]:
+def _describe_no_choice(choice: MessageChoice) -> tuple[str, ...]:
     """Why nothing is chosen: nothing meets the targets, none is shown to, or the rate was not offered."""
     target = choice.target
     if not choice.is_offered:
@@ -101,21 +103,21 @@ def _refuse_choice(choice: MessageChoice) -> tuple[str, ...]:
     return (f"{verb} {_name_target(target)}. {_describe_nearest(choice)}",)
 
 
-def _is_ruled_out(one: MessageCandidate) -> bool:
+def _is_ruled_out(candidate: MessageCandidate) -> bool:
     """Whether it is shown not to meet the targets; all else is undecided or was not measured."""
-    if one.shortcoming is Shortcoming.TOO_SLOW:
-        return all(load.p99_ns.interval.decided for load in one.judged)
-    return one.shortcoming is Shortcoming.RATE_MISSED
+    if candidate.shortcoming is Shortcoming.TOO_SLOW:
+        return all(load.p99_ns.interval.decided for load in candidate.judged)
+    return candidate.shortcoming is Shortcoming.RATE_MISSED
 
 
 def _describe_others(choice: MessageChoice) -> str:
     """That no other combination is chosen beside the recommended one, and which ones are undecided."""
-    others = [one for one in choice.candidates if one is not choice.recommended]
+    others = [candidate for candidate in choice.candidates if candidate is not choice.recommended]
     if not others:
         return "No other combination was measured."
     if all(map(_is_ruled_out, others)):
         return "No other combination meets the targets."
-    seems = [one.setup.name for one in others if one.seems]
+    seems = [other.setup.name for other in others if other.seems]
     by_medians = f"; by medians {'; '.join(seems)} would" if seems else ""
     return f"No other combination is shown to meet the targets{by_medians}."
 
@@ -134,18 +136,18 @@ def _compare_next(other: MessageCandidate) -> str:
 
 
 def _describe_nearest(choice: MessageChoice) -> str:
-    one, target = choice.nearest, choice.target
-    if one is None:
+    item, target = choice.nearest, choice.target
+    if item is None:
         return ""
-    p99, figures = one.figures.p99_ns.median, one.figures
-    if one.judged and figures.carried is not False and p99 is not None:
+    p99, figures = item.figures.p99_ns.median, item.figures
+    if item.judged and figures.carried is not False and p99 is not None:
         ratio = format_factor(p99 / target.p99_ns)
         at = format_frequency(figures.offered_messages_per_s)
-        return f"Nearest: {one.setup.name}, p99 {format_time(p99)} at {at}, {ratio} times the target."
-    highest = one.highest
+        return f"Nearest: {item.setup.name}, p99 {format_time(p99)} at {at}, {ratio} times the target."
+    highest = item.highest
     if highest.carried is False:
-        return f"Nearest: {one.setup.name}, which carried {_format_achieved(highest)}."
-    return f"Nearest: {one.setup.name}, measured up to {format_frequency(highest.offered_messages_per_s)}."
+        return f"Nearest: {item.setup.name}, which carried {_format_achieved(highest)}."
+    return f"Nearest: {item.setup.name}, measured up to {format_frequency(highest.offered_messages_per_s)}."
 
 
 def _name_target(target: MessageTarget) -> str:
@@ -162,21 +164,21 @@ def _format_achieved(figures: LoadFigures) -> str:
 
 def list_choice_rows(choice: MessageChoice) -> list[tuple[str, ...]]:
     """A row for each candidate, the recommended one first; ``CHOICE_HEADINGS`` names the columns."""
-    return [_build_row(choice, one) for one in choice.candidates]
+    return [_build_row(choice, candidate) for candidate in choice.candidates]
 
 
-def _build_row(choice: MessageChoice, one: MessageCandidate) -> tuple[str, ...]:
-    figures = one.figures
-    ratio = format_factor(one.cpu_ratio)
-    if one.cpu_ratio_interval is not None and one.cpu_ratio_interval.decided:
-        ratio += f" ({format_interval(one.cpu_ratio_interval, format_factor)})"
+def _build_row(choice: MessageChoice, candidate: MessageCandidate) -> tuple[str, ...]:
+    figures = candidate.figures
+    ratio = format_factor(candidate.cpu_ratio)
+    if candidate.cpu_ratio_interval is not None and candidate.cpu_ratio_interval.decided:
+        ratio += f" ({format_interval(candidate.cpu_ratio_interval, format_factor)})"
     return (
-        one.setup.name,
+        candidate.setup.name,
         format_frequency(figures.offered_messages_per_s),
         _format_middle(figures),
         format_time(figures.cpu_ns_per_message.median),
-        "1" if one is choice.recommended else ratio,
-        explain_verdict(one, choice.target),
+        "1" if candidate is choice.recommended else ratio,
+        explain_verdict(candidate, choice.target),
     )
 
 
@@ -189,40 +191,42 @@ def _format_middle(figures: LoadFigures) -> str:
     return f"{text} ({ends.replace(f' {unit}', '') if unit else ends})"  # once, where both have the same
 
 
-def explain_verdict(one: MessageCandidate, target: MessageTarget) -> str:
+def explain_verdict(candidate: MessageCandidate, target: MessageTarget) -> str:
     """Whether a combination meets the targets, and why not."""
-    if one.shortcoming is None:
+    if candidate.shortcoming is None:
         return "meets the targets"
-    return ("meets them by medians: " if one.seems else "") + EXPLANATIONS[one.shortcoming](one, target)
+    return ("meets them by medians: " if candidate.seems else "") + EXPLANATIONS[candidate.shortcoming](
+        candidate, target
+    )
 
 
-def _explain_missed(one: MessageCandidate, _: MessageTarget) -> str:
-    failed = next((load for load in one.judged if load.carried is False), one.figures)
-    if not one.judged:
-        at = format_frequency(one.top.offered_messages_per_s)
-        return f"missed {at}, carried {_format_achieved(one.top)}"
+def _explain_missed(candidate: MessageCandidate, _: MessageTarget) -> str:
+    failed = next((load for load in candidate.judged if load.carried is False), candidate.figures)
+    if not candidate.judged:
+        at = format_frequency(candidate.top.offered_messages_per_s)
+        return f"missed {at}, carried {_format_achieved(candidate.top)}"
     return (
         f"misses the rate in {failed.missed} of {format_count(failed.trials, 'trial')}, "
         f"carries {_format_achieved(failed)}"
     )
 
 
-def _explain_unsure(one: MessageCandidate, _: MessageTarget) -> str:
-    failed = next((load for load in one.judged if load.missed), one.figures)
+def _explain_unsure(candidate: MessageCandidate, _: MessageTarget) -> str:
+    failed = next((load for load in candidate.judged if load.missed), candidate.figures)
     return f"misses the rate in {failed.missed} of {format_count(failed.trials, 'trial')}"
 
 
-def _explain_slow(one: MessageCandidate, target: MessageTarget) -> str:
-    failed = max(one.judged, key=lambda load: load.p99_ns.median or 0.0)
+def _explain_slow(candidate: MessageCandidate, target: MessageTarget) -> str:
+    failed = max(candidate.judged, key=lambda load: load.p99_ns.median or 0.0)
     median = failed.p99_ns.median
     if median is None:
         return NOT_MEASURED
-    at = "" if failed is one.figures else f" at {format_frequency(failed.offered_messages_per_s)}"
+    at = "" if failed is candidate.figures else f" at {format_frequency(failed.offered_messages_per_s)}"
     return f"p99{at} is {format_factor(median / target.p99_ns)} times the target"
 
 
-def _explain_undecided(one: MessageCandidate, _: MessageTarget) -> str:
-    few = any(not load.p99_ns.interval.decided for load in one.judged)
+def _explain_undecided(candidate: MessageCandidate, _: MessageTarget) -> str:
+    few = any(not load.p99_ns.interval.decided for load in candidate.judged)
     return "too few trials for a confidence interval" if few else "the p99's interval contains the target"
 
 
@@ -231,11 +235,11 @@ EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], s
     Shortcoming.RATE_UNSURE: _explain_unsure,
     Shortcoming.TOO_SLOW: _explain_slow,
     Shortcoming.UNDECIDED: _explain_undecided,
-    Shortcoming.NOT_MEASURED: lambda one, _: (
-        "too few round trips for a p99" if one.figures.trials else "no usable trial"
+    Shortcoming.NOT_MEASURED: lambda item, _: (
+        "too few round trips for a p99" if item.figures.trials else "no usable trial"
     ),
-    Shortcoming.NOT_OFFERED: lambda one, _: (
-        f"measured up to {format_frequency(one.highest.offered_messages_per_s)} only"
+    Shortcoming.NOT_OFFERED: lambda item, _: (
+        f"measured up to {format_frequency(item.highest.offered_messages_per_s)} only"
     ),
 }
 
@@ -243,24 +247,24 @@ EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], s
 def describe_latencies(study: Analyses) -> tuple[str, ...]:
     """What to carry messages with, by their latency; none where no round trips were measured."""
     texts = []
-    every = [one for one in study.message_latency() if not study.is_of_technologies(one.result)]
+    every = [item for item in study.message_latency() if not study.is_of_technologies(item.result)]
     paths = dict.fromkeys(answer.condition for answer in every)
     for path in paths:
         where = f"{name_path(path)}: " if len(paths) > 1 else ""
         points: dict[int, list[Answer[FrontPoint]]] = {}
-        for one in study.message_front():
-            if one.condition == path:
-                points.setdefault(one.result.message_bytes, []).append(one)
-        found = map(describe_front, choose_evenly(list(points.values()), SIZES_NAMED)) if points else None
-        latencies = [one for one in every if one.condition == path]
-        texts += [where + text for text in found or describe_shortest(latencies)]
+        for item in study.message_front():
+            if item.condition == path:
+                points.setdefault(item.result.message_bytes, []).append(item)
+        result = map(describe_front, choose_evenly(list(points.values()), SIZES_NAMED)) if points else None
+        latencies = [item for item in every if item.condition == path]
+        texts += [where + text for text in result or describe_shortest(latencies)]
     return tuple(texts)
 
 
 def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
     """The ends of the front of one path and size in a sentence; ``points`` by ascending rate."""
     first, last = points[0].result, points[-1].result
-    names = dict.fromkeys(one.result.setup.name for one in points)
+    names = dict.fromkeys(point.result.setup.name for point in points)
     size = format_bytes(first.message_bytes)
     ends = " to ".join(dict.fromkeys(map(_describe_point, (first, last))))
     if first.compared == 1:
@@ -272,9 +276,9 @@ def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
     else:
         text = f"Lowest p99 for {size}: {first.setup.name}, {_describe_point(first)}"
         text += f"; at the highest rate kept: {last.setup.name}, {_describe_point(last)}"
-    if not all(one.result.figures.p99_ns.interval.decided for one in points):
+    if not all(point.result.figures.p99_ns.interval.decided for point in points):
         return f"{text}. Too few trials to rank the combinations."
-    rivals = dict.fromkeys(name for one in points for name in one.result.rivals)
+    rivals = dict.fromkeys(name for point in points for name in point.result.rivals)
     return f"{text}. Not shown to differ at some rates: {'; '.join(rivals)}." if rivals else f"{text}."
 
 
@@ -286,11 +290,12 @@ def _describe_point(point: FrontPoint) -> str:
 
 def describe_shortest(answers: Sequence[Answer[MessageLatency]]) -> Iterator[str]:
     """The shortest median round trip of one path at its smallest and at its largest size."""
-    every = [one.result for one in answers if one.result.median_ns.median is not None]
-    sizes = sorted({one.message_bytes for one in every})
+    every = [answer.result for answer in answers if answer.result.median_ns.median is not None]
+    sizes = sorted({item.message_bytes for item in every})
     for size in dict.fromkeys((*sizes[:1], *sizes[-1:])):
         ranked = sorted(
-            (one for one in every if one.message_bytes == size), key=lambda one: one.median_ns.median or 0.0
+            (item for item in every if item.message_bytes == size),
+            key=lambda item: item.median_ns.median or 0.0,
         )
         best, text = ranked[0], format_spread(ranked[0].median_ns, format_time)
         sentence = f"Shortest round trips for {format_bytes(size)}: {best.setup.name}, median {text}"

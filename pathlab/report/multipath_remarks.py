@@ -51,29 +51,31 @@ BY_ADDRESS = (
 
 def describe_hashes(study: Analyses) -> Iterator[str]:
     """How many streams each hash needs, and whether it spread them as a good one does."""
-    needed = [one.result for one in study.streams_needed()]
+    needed = [item.result for item in study.streams_needed()]
     yield from _describe_needs(needed)
-    tested = [one for one in study.member_shares() if one.result.test is not None]
-    for bond in dict.fromkeys(one.result.name for one in tested):
-        rows = [one for one in tested if one.result.name == bond and one.result.fields is HashFields.PORTS]
+    tested = [share for share in study.member_shares() if share.result.test is not None]
+    for bond in dict.fromkeys(item.result.name for item in tested):
+        rows = [
+            item for item in tested if item.result.name == bond and item.result.fields is HashFields.PORTS
+        ]
         yield from _describe_tests(rows)
 
 
 def _describe_needs(needed: Sequence[StreamsNeeded]) -> Iterator[str]:
-    addresses = dict.fromkeys(one.name for one in needed if one.fields is HashFields.ADDRESSES)
+    addresses = dict.fromkeys(item.name for item in needed if item.fields is HashFields.ADDRESSES)
     if addresses:
         text = BY_ADDRESS.replace("hashes", "hash", 1) if len(addresses) > 1 else BY_ADDRESS
         yield f"{join_words(list(addresses))} {text}."
     plans: dict[tuple[str, int], None] = {}
-    for one in needed:
-        if one.plan.streams is not None:
-            plans[one.name, one.plan.streams] = None
+    for item in needed:
+        if item.plan.streams is not None:
+            plans[item.name, item.plan.streams] = None
     for count in dict.fromkeys(count for _, count in plans):
         names = join_words([name for name, streams in plans if streams == count])
         chances = dict.fromkeys(
-            f"{format_count(one.streams, 'stream')} {format_ratio(one.chance_ratio)}"
-            for one in sorted(needed, key=lambda one: one.streams)
-            if one.plan.streams == count
+            f"{format_count(item.streams, 'stream')} {format_ratio(item.chance_ratio)}"
+            for item in sorted(needed, key=lambda item: item.streams)
+            if item.plan.streams == count
         )
         yield (
             f"{names}: {format_count(count, 'stream')} between one pair of hosts use "
@@ -88,27 +90,27 @@ def _describe_tests(rows: Sequence[Answer[MemberShares]]) -> Iterator[str]:
         (HashVerdict.POLARISED, "polarised: a good hash would be as uneven in {} of campaigns like this one"),
         (HashVerdict.BAD_LUCK, "bad luck: a good hash is as uneven in {} of campaigns like this one"),
     ):
-        chosen = [one for one in rows if one.result.test is not None and one.result.test.verdict is verdict]
+        chosen = [row for row in rows if row.result.test is not None and row.result.test.verdict is verdict]
         if chosen:
-            found = [one.result for one in chosen]
-            chances = [one.test.p_value or 0.0 for one in found if one.test is not None]
+            result = [item.result for item in chosen]
+            chances = [item.test.p_value or 0.0 for item in result if item.test is not None]
             shown = format_ratio(min(chances)) if min(chances) >= 0.001 else "less than 0.1 %"
-            idle, trials = sum(one.idle_trials for one in found), sum(one.trials for one in found)
+            idle, trials = sum(item.idle_trials for item in result), sum(item.trials for item in result)
             yield (
-                f"{found[0].name} with {name_settings(chosen, rows)} is {text.format(shown)}; "
+                f"{result[0].name} with {name_settings(chosen, rows)} is {text.format(shown)}; "
                 f"a link was idle in {idle} of {format_count(trials, 'trial')}."
             )
 
 
-def _list_beside(one: Answer[Any], rows: Sequence[Answer[Any]]) -> tuple[str, ...]:
+def _list_beside(answer: Answer[Any], rows: Sequence[Answer[Any]]) -> tuple[str, ...]:
     """What differs among the rows besides the streams: window, size of messages, path."""
     beside = []
     if len({row.window_bytes for row in rows}) > 1:
-        beside.append(f"window {format_window(one.window_bytes)}")
-    if len({row.result.message_bytes for row in rows}) > 1 and one.result.message_bytes is not None:
-        beside.append(f"{format_bytes(one.result.message_bytes)} messages")
+        beside.append(f"window {format_window(answer.window_bytes)}")
+    if len({row.result.message_bytes for row in rows}) > 1 and answer.result.message_bytes is not None:
+        beside.append(f"{format_bytes(answer.result.message_bytes)} messages")
     if len({name_path(row.condition) for row in rows}) > 1:
-        beside.append(name_path(one.condition))
+        beside.append(name_path(answer.condition))
     return tuple(beside)
 
 
@@ -118,10 +120,10 @@ def name_settings(chosen: Sequence[Answer[Any]], rows: Sequence[Answer[Any]]) ->
     What else differs among the rows is named where not all of those with as many streams are chosen.
     """
     texts = []
-    counts = sorted({one.streams or 1 for one in chosen})
+    counts = sorted({item.streams or 1 for item in chosen})
     for count in counts:
         own, every = (
-            dict.fromkeys(_list_beside(one, rows) for one in some if (one.streams or 1) == count)
+            dict.fromkeys(_list_beside(item, rows) for item in some if (item.streams or 1) == count)
             for some in (chosen, rows)
         )
         few = join_words([", ".join(beside) for beside in own])
@@ -132,20 +134,20 @@ def name_settings(chosen: Sequence[Answer[Any]], rows: Sequence[Answer[Any]]) ->
 
 def describe_statements(study: Analyses) -> Iterator[str]:
     """What counters include or hide, and what takes its turn; each once, where it matters."""
-    shares = [one.result for one in study.member_shares()]
-    turning = [one for one in shares if one.bond in ROUND_ROBIN]
+    shares = [share.result for share in study.member_shares()]
+    turning = [share for share in shares if share.bond in ROUND_ROBIN]
     if turning:
         yield from _describe_turns(turning)
     if shares:
         yield ACKNOWLEDGEMENTS
-    states = {one.gro for one in shares} or {one.result.gro for one in study.tcp_reordering()}
+    states = {share.gro for share in shares} or {item.result.gro for item in study.tcp_reordering()}
     if states:
         yield GRO_ON if True in states else GRO_UNKNOWN if None in states else GRO_OFF
 
 
 def _describe_turns(shares: Sequence[MemberShares]) -> Iterator[str]:
-    packets = list(dict.fromkeys(one.bond for one in shares if _find_unit(one) == "packet"))
-    supers = list(dict.fromkeys(one.bond for one in shares if _find_unit(one) == "super-packet"))
+    packets = list(dict.fromkeys(share.bond for share in shares if _find_unit(share) == "packet"))
+    supers = list(dict.fromkeys(share.bond for share in shares if _find_unit(share) == "super-packet"))
     if supers:
         yield (
             f"{join_words(supers)} distributes what the stack hands over: super-packets of several segments "
@@ -155,22 +157,22 @@ def _describe_turns(shares: Sequence[MemberShares]) -> Iterator[str]:
         yield f"{join_words(packets)} distributes single packets."
 
 
-def _find_unit(one: MemberShares) -> str | None:
-    if one.super_packets is None:
-        return TURNS.get(one.bond)
-    return "super-packet" if one.super_packets else "packet"
+def _find_unit(shares: MemberShares) -> str | None:
+    if shares.super_packets is None:
+        return TURNS.get(shares.bond)
+    return "super-packet" if shares.super_packets else "packet"
 
 
 def describe_tcp_reordering(study: Analyses) -> Iterator[str]:
     """How often TCP saw reordering over each bond, for each level of ``tcp_reordering``."""
-    found = [one.result for one in study.tcp_reordering() if one.result.message_bytes is None]
-    for level in dict.fromkeys(one.tcp_reordering for one in found):
+    result = [item.result for item in study.tcp_reordering() if item.result.message_bytes is None]
+    for level in dict.fromkeys(item.tcp_reordering for item in result):
         texts = []
-        rows = [one for one in found if one.tcp_reordering == level and one.seen_events.median]
-        for bond in dict.fromkeys(one.bond for one in rows if one.bond is not None):
-            own = [one for one in rows if one.bond == bond]
-            seen = _join_ends([one.seen_events.median for one in own], "{:,.0f}".format)
-            spurious = _join_ends([one.spurious_ratio for one in own], format_ratio)
+        rows = [item for item in result if item.tcp_reordering == level and item.seen_events.median]
+        for bond in dict.fromkeys(row.bond for row in rows if row.bond is not None):
+            own = [row for row in rows if row.bond == bond]
+            seen = _join_ends([item.seen_events.median for item in own], "{:,.0f}".format)
+            spurious = _join_ends([item.spurious_ratio for item in own], format_ratio)
             share = f", {spurious} of retransmissions spurious" if spurious else ""
             texts.append(f"{bond} {seen} times per trial{share}")
         if texts:
@@ -186,12 +188,12 @@ def _join_ends(values: Sequence[float | None], write: Callable[[float], str]) ->
 
 def describe_thresholds(study: Analyses) -> Iterator[str]:
     """What the levels of ``tcp_reordering`` change; "no difference" only where the data show it."""
-    found = [one.result for one in study.reordering_thresholds()]
-    if not found:
+    result = [threshold.result for threshold in study.reordering_thresholds()]
+    if not result:
         return
     margin = f"±{format_ratio(MARGIN_RATIO)}"
-    for compared in dict.fromkeys(one.compared for one in found):
-        rows = [one for one in found if one.compared == compared]
+    for compared in dict.fromkeys(item.compared for item in result):
+        rows = [item for item in result if item.compared == compared]
         text = " against ".join(compared.split(" : "))
         clauses = []
         for verdict, words in (
@@ -200,36 +202,36 @@ def describe_thresholds(study: Analyses) -> Iterator[str]:
             (ChangeVerdict.EQUIVALENT, f"no difference (within {margin}) in {{}} of {{}}"),
             (ChangeVerdict.UNDECIDED, "undecided in {} of {}"),
         ):
-            count = sum(one.verdict is verdict for one in rows)
+            count = sum(row.verdict is verdict for row in rows)
             if count:
                 clauses.append(words.format(count, format_count(len(rows), "combination")))
-        few = [one.pairs for one in rows if one.pairs < MINIMUM_TRIALS]
+        few = [row.pairs for row in rows if row.pairs < MINIMUM_TRIALS]
         because = format_caveat(max(few)) if few else ""
         yield f"tcp_reordering {text}: {'; '.join(clauses)}{because}."
 
 
 def describe_bond_latencies(study: Analyses) -> Iterator[str]:
     """Round trips over the bonds against the first link alone, by size and offered rate."""
-    found = [one.result for one in study.bond_latency()]
-    for load in dict.fromkeys((one.message_bytes, one.offered_messages_per_s) for one in found):
-        rows = [one for one in found if (one.message_bytes, one.offered_messages_per_s) == load]
+    result = [item.result for item in study.bond_latency()]
+    for load in dict.fromkeys((item.message_bytes, item.offered_messages_per_s) for item in result):
+        rows = [item for item in result if (item.message_bytes, item.offered_messages_per_s) == load]
         offered = "one at a time" if load[1] is None else f"at {format_frequency(load[1])}"
-        texts = [f"{one.name} {format_time(one.median_ns.median)}{_compare(one)}" for one in rows]
-        few = [one.median_ratio for one in rows if _is_few(one.median_ratio)]
-        pairs = max((one.first_n for one in few if one is not None), default=None)
+        texts = [f"{row.name} {format_time(row.median_ns.median)}{_compare(row)}" for row in rows]
+        few = [row.median_ratio for row in rows if _is_few(row.median_ratio)]
+        pairs = max((item.first_n for item in few if item is not None), default=None)
         because = "" if pairs is None else format_caveat(pairs, of="no interval")
         size = format_bytes(load[0])
-        because += PROVISIONAL if all(one.provisional for one in rows) else ""
+        because += PROVISIONAL if all(row.provisional for row in rows) else ""
         yield f"Median round trip of {size} messages {offered}: {', '.join(texts)}{because}."
 
 
-def _compare(one: BondLatency) -> str:
-    shift = one.median_ratio
+def _compare(latency: BondLatency) -> str:
+    shift = latency.median_ratio
     if shift is None or shift.ratio is None:
         return ""
     interval = shift.interval_ratio
     ends = f", 95 % CI {format_interval(interval, format_factor)}" if interval.decided else ""
-    return f" ({format_factor(shift.ratio)} × {one.baseline}{ends})"
+    return f" ({format_factor(shift.ratio)} × {latency.baseline}{ends})"
 
 
 def _is_few(shift: GroupShift | None) -> bool:
@@ -239,43 +241,43 @@ def _is_few(shift: GroupShift | None) -> bool:
 def describe_failovers(study: Analyses) -> Iterator[str]:
     """How deep the rate falls and when it is back, one sentence for each kind of failure and setting."""
     answers = study.failover()
-    settings = dict.fromkeys((one.streams or 1, _list_beside(one, answers)) for one in answers)
-    for failure in dict.fromkeys(one.result.failure for one in answers):
+    settings = dict.fromkeys((answer.streams or 1, _list_beside(answer, answers)) for answer in answers)
+    for failure in dict.fromkeys(answer.result.failure for answer in answers):
         how = {"down": "goes down", "silent": "fails silently"}.get(str(failure), "fails")
         for streams, beside in settings:
-            found = [
-                one.result
-                for one in answers
-                if one.result.failure == failure
-                and (one.streams or 1, _list_beside(one, answers)) == (streams, beside)
+            result = [
+                answer.result
+                for answer in answers
+                if answer.result.failure == failure
+                and (answer.streams or 1, _list_beside(answer, answers)) == (streams, beside)
             ]
-            if not found:
+            if not result:
                 continue
             texts = [
-                f"{one.name} falls to {format_ratio(one.dip_ratio.median)} of its rate and is "
-                f"{format_recovery(one)}"
-                for one in found
+                f"{item.name} falls to {format_ratio(item.dip_ratio.median)} of its rate and is "
+                f"{format_recovery(item)}"
+                for item in result
             ]
             setting = ", ".join((format_count(streams, "stream"), *beside))
             scope = f" with {setting}" if len(settings) > 1 else ""
-            limited = PROVISIONAL if all(one.provisional for one in found) else ""
+            limited = PROVISIONAL if all(item.provisional for item in result) else ""
             yield f"When a link {how}{scope}, {'; '.join(texts)}{limited}."
 
 
-def format_recovery(one: Failover) -> str:
+def format_recovery(failover: Failover) -> str:
     """``back after 320 ms (95 % CI ...)``, or in how many trials it never was."""
-    found = one.recovery_ns
+    ns = failover.recovery_ns
     left = ""
-    if found.censored:
-        left = f"not recovered in {found.censored} of {format_count(found.n, 'trial')}"
-        if found.longest_watch is not None:
-            left += f" (watched for up to {format_time(found.longest_watch)})"
-    if found.median is None:
+    if ns.censored:
+        left = f"not recovered in {ns.censored} of {format_count(ns.n, 'trial')}"
+        if ns.longest_watch is not None:
+            left += f" (watched for up to {format_time(ns.longest_watch)})"
+    if ns.median is None:
         return left or f"back after {NOT_MEASURED}"
-    text = f"back to 90 % of the other links after {format_time(found.median)}"
-    text += format_in_brackets(found.interval, format_time)
-    if one.after_return:
-        text += f", in {one.after_return} of {format_count(found.n, 'trial')} only once the link was back"
+    text = f"back to 90 % of the other links after {format_time(ns.median)}"
+    text += format_in_brackets(ns.interval, format_time)
+    if failover.after_return:
+        text += f", in {failover.after_return} of {format_count(ns.n, 'trial')} only once the link was back"
     return f"{text}; {left}" if left else text
 
 
@@ -284,6 +286,6 @@ def format_share(share: float | None) -> str:
     return format_ratio(None if share is None else round(share, 3))
 
 
-def format_hash_test(one: MemberShares) -> str:
+def format_hash_test(shares: MemberShares) -> str:
     """``polarised``; empty without a hash."""
-    return "" if one.test is None else str(one.test.verdict)
+    return "" if shares.test is None else str(shares.test.verdict)

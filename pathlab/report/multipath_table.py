@@ -12,7 +12,7 @@ from pathlab.report.summary import TableGroup, format_more
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.member_shares import MemberShares
-from pathlab.study.multipath import BondWorth
+from pathlab.study.multipath import MeasuredBond
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 
 #: Rows of one table.
@@ -36,16 +36,16 @@ _COLUMNS = (
 )
 
 
-def tabulate_multipath(study: Analyses) -> Iterator[TableGroup]:
+def build_multipath_table(study: Analyses) -> Iterator[TableGroup]:
     """A table for each path and setting with several links."""
     tables, left = [], 0
     for view in list_bond_views(study):
-        shares = {_key(one): one.result for one in study.member_shares()}
+        shares = {_key(share): share.result for share in study.member_shares()}
         rows: list[list[str]] = []
         for combination in view.combinations:
-            found = [one for one in view.answers if view.name_combination(one) == combination]
+            answers = [answer for answer in view.answers if view.name_combination(answer) == combination]
             rows += _describe_links(combination, view.find_first(combination).result)
-            rows += [_describe_row(combination, one, shares.get(_key(one))) for one in found]
+            rows += [_describe_row(combination, item, shares.get(_key(item))) for item in answers]
         title = f"Several links: {view.title}"
         tables.append(PrintedTable(title=title, columns=_COLUMNS, rows=rows[:ROWS_MAX]))
         left += len(rows[ROWS_MAX:])
@@ -54,20 +54,20 @@ def tabulate_multipath(study: Analyses) -> Iterator[TableGroup]:
         yield TableGroup(tables=tables, explanation=EXPLANATION, more=more)
 
 
-def _key(one: Answer[BondWorth] | Answer[MemberShares]) -> tuple[object, ...]:
-    return one.condition, one.result.name, one.streams, one.window_bytes
+def _key(answer: Answer[MeasuredBond] | Answer[MemberShares]) -> tuple[object, ...]:
+    return answer.condition, answer.result.name, answer.streams, answer.window_bytes
 
 
-def _describe_links(combination: str, one: BondWorth) -> Iterator[list[str]]:
+def _describe_links(combination: str, bond: MeasuredBond) -> Iterator[list[str]]:
     """The links alone, as measured beside a bond."""
-    for link in one.links:
+    for link in bond.links:
         spread = link.throughput_bits_per_s
         row = [f"link-{link.number}", combination, format_rate(spread.median)]
         yield [*row, *[""] * (len(_COLUMNS) - len(row) - 1), str(spread.n)]
 
 
-def _describe_row(combination: str, answer: Answer[BondWorth], shares: MemberShares | None) -> list[str]:
-    one, gain = answer.result, answer.result.gain
+def _describe_row(combination: str, answer: Answer[MeasuredBond], shares: MemberShares | None) -> list[str]:
+    item, gain = answer.result, answer.result.gain
     members = [] if shares is None else [member.sent.median for member in shares.members]
     ends = ["", ""]
     if gain is not None:
@@ -79,15 +79,15 @@ def _describe_row(combination: str, answer: Answer[BondWorth], shares: MemberSha
             )
         ]
     return [
-        one.name,
+        item.name,
         combination,
-        format_rate(one.throughput_bits_per_s.median),
+        format_rate(item.throughput_bits_per_s.median),
         format_factor(None if gain is None else gain.gain),
         ends[0],
-        str(one.verdict),
+        str(item.verdict),
         format_ratio(None if gain is None else gain.efficiency),
         ends[1],
         " / ".join(map(format_share, members)),
         "" if shares is None else format_hash_test(shares),
-        str(one.throughput_bits_per_s.n),
+        str(item.throughput_bits_per_s.n),
     ]

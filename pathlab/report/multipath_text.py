@@ -30,7 +30,7 @@ from pathlab.report.phrases import (
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.bond_cells import EXISTING
-from pathlab.study.multipath import BondWorth
+from pathlab.study.multipath import MeasuredBond
 from pathlab.study.trials import Condition
 from pathlab.units import format_bytes, format_rate, format_ratio, format_window
 
@@ -57,26 +57,26 @@ class BondView:
 
     number: int
     condition: Condition
-    answers: tuple[Answer[BondWorth], ...]
+    answers: tuple[Answer[MeasuredBond], ...]
 
     @property
     def title(self) -> str:
         """``west → east (lab)``."""
         return name_path(self.condition)
 
-    def name_combination(self, one: Answer[BondWorth]) -> str:
+    def name_combination(self, item: Answer[MeasuredBond]) -> str:
         """``8 streams, 1 KiB messages``: what varies beside the bond; the streams where nothing does."""
         windows = {(answer.window_bytes, answer.autotuned) for answer in self.answers}
         sizes = {answer.result.message_bytes for answer in self.answers}
-        texts = [format_count(one.streams or 1, "stream")]
-        texts += [f"window {format_window(one.window_bytes)}"] if len(windows) > 1 else []
-        if len(sizes) > 1 and one.result.message_bytes is not None:
-            texts.append(f"{format_bytes(one.result.message_bytes)} messages")
+        texts = [format_count(item.streams or 1, "stream")]
+        texts += [f"window {format_window(item.window_bytes)}"] if len(windows) > 1 else []
+        if len(sizes) > 1 and item.result.message_bytes is not None:
+            texts.append(f"{format_bytes(item.result.message_bytes)} messages")
         return ", ".join(texts)
 
-    def find_first(self, combination: str) -> Answer[BondWorth]:
+    def find_first(self, combination: str) -> Answer[MeasuredBond]:
         """The first answer of a combination."""
-        return next(one for one in self.answers if self.name_combination(one) == combination)
+        return next(answer for answer in self.answers if self.name_combination(answer) == combination)
 
     @property
     def combinations(self) -> list[str]:
@@ -86,12 +86,12 @@ class BondView:
 
 def list_bond_views(study: Analyses) -> tuple[BondView, ...]:
     """Every path and setting with ways to use several links."""
-    found: dict[Condition, list[Answer[BondWorth]]] = {}
+    result: dict[Condition, list[Answer[MeasuredBond]]] = {}
     for answer in study.multipath():
-        found.setdefault(answer.condition.without("message_bytes"), []).append(answer)
+        result.setdefault(answer.condition.without("message_bytes"), []).append(answer)
     return tuple(
         BondView(number=number, condition=condition, answers=tuple(answers))
-        for number, (condition, answers) in enumerate(found.items(), 1)
+        for number, (condition, answers) in enumerate(result.items(), 1)
     )
 
 
@@ -120,35 +120,35 @@ def _describe_view(view: BondView) -> str:
     """``Is the bond worth it? Yes with round-robin (1.97 × the best link, ...); undecided with ...``."""
     clauses = []
     for verdict, text in _CLAUSES.items():
-        rows = [one for one in view.answers if one.result.verdict is verdict]
+        rows = [answer for answer in view.answers if answer.result.verdict is verdict]
         if not rows:
             continue
         clause = text.format(_name_bonds(view, rows))
         if verdict is BondVerdict.UNDECIDED:
-            clause += f" ({_explain_undecided([one.result for one in rows])})"
+            clause += f" ({_explain_undecided([row.result for row in rows])})"
         clauses.append(clause)
     text = "; ".join(clauses)
     return f"{QUESTION} {text[:1].upper()}{text[1:]}."
 
 
-def _name_bonds(view: BondView, rows: Sequence[Answer[BondWorth]]) -> str:
+def _name_bonds(view: BondView, rows: Sequence[Answer[MeasuredBond]]) -> str:
     """``round-robin (1.97 × the best link, 95 % CI 1.95–1.99), ecmp-l4 with 8 streams (1.9 ×)``."""
     texts: list[str] = []
-    names = list(dict.fromkeys(one.result.name for one in rows))
+    names = list(dict.fromkeys(row.result.name for row in rows))
     for name in names[:NAMED]:
-        found = [one for one in rows if one.result.name == name]
-        every = [one for one in view.answers if one.result.name == name]
-        scope = "" if len(found) == len(every) else f" with {name_settings(found, every)}"
-        texts.append(f"{name}{scope}{_format_gains([one.result for one in found], full=not texts)}")
+        result = [row for row in rows if row.result.name == name]
+        every = [answer for answer in view.answers if answer.result.name == name]
+        scope = "" if len(result) == len(every) else f" with {name_settings(result, every)}"
+        texts.append(f"{name}{scope}{_format_gains([item.result for item in result], full=not texts)}")
     if len(names) > NAMED:
         texts.append(f"{len(names) - NAMED} more")
     return join_words(texts)
 
 
-def _format_gains(found: Sequence[BondWorth], *, full: bool) -> str:
+def _format_gains(bonds: Sequence[MeasuredBond], *, full: bool) -> str:
     """`` (1.97 × the best link, 95 % CI ...)``; of several combinations the least and the largest."""
-    gains = [one.gain for one in found if one.gain is not None and one.gain.gain is not None]
-    known = sorted(one.gain for one in gains if one.gain is not None)
+    gains = [item.gain for item in bonds if item.gain is not None and item.gain.gain is not None]
+    known = sorted(gain.gain for gain in gains if gain.gain is not None)
     if not known:
         return ""
     words = " the best link" if full else ""
@@ -160,24 +160,24 @@ def _format_gains(found: Sequence[BondWorth], *, full: bool) -> str:
     return f" ({ends} ×{words})"
 
 
-def _explain_undecided(rows: Sequence[BondWorth]) -> str:
+def _explain_undecided(rows: Sequence[MeasuredBond]) -> str:
     """Why, each reason once, and what would decide it."""
     texts: list[str] = []
-    for reason in dict.fromkeys(one.undecided for one in rows):
-        found = [one for one in rows if one.undecided is reason]
-        gains = [one.gain for one in found if one.gain is not None]
+    for reason in dict.fromkeys(row.undecided for row in rows):
+        result = [row for row in rows if row.undecided is reason]
+        gains = [item.gain for item in result if item.gain is not None]
         if reason is Undecided.TOO_FEW_SAMPLES:
-            pairs = max((one.pairs for one in gains), default=0)
+            pairs = max((gain.pairs for gain in gains), default=0)
             texts.append(format_few(pairs, needed=MINIMUM_PAIRS))
         elif reason is Undecided.NO_SAMPLES:
             texts.append("no cycle with a usable trial of the bond and of every link alone")
         elif reason is Undecided.PROVISIONAL:
             texts.append("only lab-limited trials; repeat on an idle machine")
         elif reason is Undecided.NOT_MEASURED:
-            lacking = dict.fromkeys(EXISTING_ALONE if one.bond == EXISTING else ADD_LINKS for one in found)
+            lacking = dict.fromkeys(EXISTING_ALONE if item.bond == EXISTING else ADD_LINKS for item in result)
             texts += lacking
         elif reason is Undecided.INCONCLUSIVE:
-            more = [one.more_cycles for one in gains if one.more_cycles is not None]
+            more = [gain.more_cycles for gain in gains if gain.more_cycles is not None]
             ahead = f"; {format_count(max(more), 'more cycle')} would decide" if more else ""
             texts.append(f"the interval of the gain contains 1 and exceeds {MARGIN}{ahead}")
         else:
@@ -187,27 +187,27 @@ def _explain_undecided(rows: Sequence[BondWorth]) -> str:
 
 def _list_view_remarks(view: BondView) -> Iterator[str]:
     for combination in view.combinations[-1:]:
-        rows = [one.result for one in view.answers if view.name_combination(one) == combination]
+        rows = [answer.result for answer in view.answers if view.name_combination(answer) == combination]
         if text := _describe_efficiency(combination, rows):
             yield text
-    held: dict[str, dict[str, BondWorth]] = {}
-    for one in view.answers:
-        if one.result.is_held_by_slowest:
-            held.setdefault(one.result.bond, {}).setdefault(one.result.name, one.result)
-    for found in held.values():
-        yield describe_collapse([*found.values()])
+    held: dict[str, dict[str, MeasuredBond]] = {}
+    for answer in view.answers:
+        if answer.result.is_held_by_slowest:
+            held.setdefault(answer.result.bond, {}).setdefault(answer.result.name, answer.result)
+    for result in held.values():
+        yield describe_collapse([*result.values()])
 
 
-def _describe_efficiency(combination: str, rows: Sequence[BondWorth]) -> str:
+def _describe_efficiency(combination: str, rows: Sequence[MeasuredBond]) -> str:
     """``Efficiency with 8 streams, of the sum of the links alone: round-robin 98.2 % (95 % CI ...)``."""
     texts = [
-        f"{one.name} {format_ratio(one.gain.efficiency)}{format_ends(one.gain.efficiency_interval)}"
-        for one in rows
-        if one.gain is not None and one.gain.efficiency is not None
+        f"{row.name} {format_ratio(row.gain.efficiency)}{format_ends(row.gain.efficiency_interval)}"
+        for row in rows
+        if row.gain is not None and row.gain.efficiency is not None
     ]
     if not texts:
         return ""
-    links = [one.throughput_bits_per_s.median for one in rows[0].links]
+    links = [link.throughput_bits_per_s.median for link in rows[0].links]
     alone = join_words([format_rate(rate) for rate in links])
     return f"Efficiency with {combination}, of the sum of the links alone ({alone}): {', '.join(texts)}."
 
@@ -217,14 +217,14 @@ def format_ends(interval: Interval) -> str:
     return f" (95 % CI {format_interval(interval, format_ratio)})" if interval.decided else ""
 
 
-def describe_collapse(found: Sequence[BondWorth]) -> str:
+def describe_collapse(bonds: Sequence[MeasuredBond]) -> str:
     """Why packets in turn over unequal links carry so little: the variants of one bond."""
-    one = found[0]
-    slowest = min(link.throughput_bits_per_s.median or 0.0 for link in one.links)
-    rates = dict.fromkeys(format_rate(other.throughput_bits_per_s.median) for other in found)
-    names, verb = join_words([other.name for other in found]), "carries" if len(found) == 1 else "carry"
+    item = bonds[0]
+    slowest = min(link.throughput_bits_per_s.median or 0.0 for link in item.links)
+    rates = dict.fromkeys(format_rate(other.throughput_bits_per_s.median) for other in bonds)
+    names, verb = join_words([other.name for other in bonds]), "carries" if len(bonds) == 1 else "carry"
     return (
         f"{names} {verb} {join_words(list(rates))}: round robin sends as much over the slow link as over the "
-        f"fast one; its limit is {len(one.links)} × the slowest, "
-        f"{len(one.links)} × {format_rate(slowest)} = {format_rate(one.turn_limit_bits_per_s)}."
+        f"fast one; its limit is {len(item.links)} × the slowest, "
+        f"{len(item.links)} × {format_rate(slowest)} = {format_rate(item.turn_limit_bits_per_s)}."
     )

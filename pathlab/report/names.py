@@ -22,7 +22,7 @@ LIMITS = {
     Limit.HOST_CPU: "a host's CPU",
 }
 #: Columns of a table that hold words: set flush left, and on a terminal they may continue on the next line.
-WORD_COLUMNS = frozenset(
+TEXT_COLUMNS = frozenset(
     {
         *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
         *("path", "medians within ±5 %", "widest", "within ±5 %", "parameters", "formula", "source"),
@@ -87,7 +87,7 @@ def enumerate_numbers(numbers: Sequence[int]) -> str:
             runs.append([number])
     texts: list[str] = []
     for run in runs:
-        texts += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(one) for one in run]
+        texts += [f"{run[0]} to {run[-1]}"] if len(run) >= SHORTENED_RUN else [str(item) for item in run]
     return f"{', '.join(texts[:-1])}{' and ' if texts[1:] else ''}{texts[-1]}"
 
 

@@ -96,7 +96,7 @@ CUT_NOTE = (
 
 def note_cut(intervals: Iterable[Interval]) -> str:
     """``CUT_NOTE`` where one of these intervals is cut, else nothing."""
-    return CUT_NOTE if any(one.cut for one in intervals) else ""
+    return CUT_NOTE if any(interval.cut for interval in intervals) else ""
 
 
 def explain_cut(intervals: Iterable[Interval]) -> str:

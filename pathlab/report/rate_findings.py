@@ -47,16 +47,16 @@ def _describe_cell(steadiness: CellSteadiness | None, levels: RateLevels | None)
         yield from describe_rate_levels(levels)
 
 
-def describe_rate_levels(found: RateLevels) -> Iterator[str]:
+def describe_rate_levels(levels: RateLevels) -> Iterator[str]:
     """The levels, whether they took turns, and the hours at which the rate is low."""
-    if found.modes:
-        turns = f", the rate changed between them {format_count(found.spells - 1, 'time')}"
-        yield f"{describe_modes(found.modes)}{turns}"
-    if text := describe_hours(found.slow_hours):
+    if levels.modes:
+        turns = f", the rate changed between them {format_count(levels.spells - 1, 'time')}"
+        yield f"{describe_modes(levels.modes)}{turns}"
+    if text := describe_hours(levels.slow_hours):
         yield text
 
 
 def _by_cell(
     answers: Iterable[Answer[Result]],
 ) -> dict[tuple[Condition, tuple[int | None, int | None]], Result]:
-    return {(one.condition, (one.streams, one.window_bytes)): one.result for one in answers}
+    return {(answer.condition, (answer.streams, answer.window_bytes)): answer.result for answer in answers}

@@ -105,68 +105,68 @@ class RecommendationText:
         return (*(*self.certainty[:1], *self.reasons)[:REMARKS], *self.warnings)
 
 
-def describe_recommendation(found: Recommendation) -> RecommendationText:
+def describe_recommendation(result: Recommendation) -> RecommendationText:
     """The recommendation of one condition in words, every one made from its numbers."""
-    chosen = found.recommended
+    chosen = result.recommended
     if chosen is None:
         return RecommendationText(
-            name=found.name,
-            lead=f"Nothing can be recommended: {found.reason}.",
+            name=result.name,
+            lead=f"Nothing can be recommended: {result.reason}.",
             numbers=(),
-            reasons=tuple(_list_limits(found)),
+            reasons=tuple(_list_limits(result)),
             certainty=(),
         )
     return RecommendationText(
-        name=found.name,
-        lead=_lead(found, chosen),
-        numbers=tuple(_list_numbers(found, chosen)),
-        reasons=tuple(_list_reasons(found, chosen)),
-        certainty=tuple(_describe_certainty(found, chosen)),
-        other_rates=tuple(list_other_rates(found)),
-        warnings=tuple(_describe_drift(found, chosen)),
+        name=result.name,
+        lead=_lead(result, chosen),
+        numbers=tuple(_list_numbers(result, chosen)),
+        reasons=tuple(_list_reasons(result, chosen)),
+        certainty=tuple(_describe_certainty(result, chosen)),
+        other_rates=tuple(list_other_rates(result)),
+        warnings=tuple(_describe_drift(result, chosen)),
     )
 
 
-def format_confidence(found: Recommendation) -> str:
+def format_confidence(result: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
-    if found.provisional:
-        return f"low - {_count_overloaded(found)} while this machine was too busy. {REPEAT}"
-    chosen = found.recommended
+    if result.provisional:
+        return f"low - {_count_overloaded(result)} while this machine was too busy. {REPEAT}"
+    chosen = result.recommended
     if chosen is None:
-        return f"none - nothing to recommend: {found.reason}"
-    more = found.more_cycles
+        return f"none - nothing to recommend: {result.reason}"
+    more = result.more_cycles
     outlook = "" if more is None else f". {format_count(more, 'more cycle')} should settle it"
     trials = format_count(chosen.n, "trial")
-    if found.confidence is Confidence.HIGH:
-        return f"high - it reaches the full rate ({trials}); {_compare_smaller(found)}"
-    if found.imprecise:
+    if result.confidence is Confidence.HIGH:
+        return f"high - it reaches the full rate ({trials}); {_compare_smaller(result)}"
+    if result.imprecise:
         interval = format_ci(chosen.throughput_bits_per_s.interval, format_rate)
         return f"medium - it reaches the full rate ({trials}), but the rate itself varies: {interval}"
-    if found.confidence is Confidence.MEDIUM:
-        names = enumerate_cells(one.levels for one in found.undecided)
+    if result.confidence is Confidence.MEDIUM:
+        names = enumerate_cells(item.levels for item in result.undecided)
         return f"medium - it reaches the full rate ({trials}); {names} may reach it too (undecided){outlook}"
     if why := explain_no_single_rate(chosen):
         return f"low - {why}"
-    if found.apart:
-        names = enumerate_cells(one.levels for one in found.apart)
-        were = "was" if len(found.apart) == 1 else "were"
+    if result.apart:
+        names = enumerate_cells(item.levels for item in result.apart)
+        were = "was" if len(result.apart) == 1 else "were"
         return (
             f"low - {names} {were} measured at other times, and the path may have changed in between. "
             "Measure all combinations in turn"
         )
-    if _has_drift_alone(found, chosen):
-        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
+    if _has_drift_alone(result, chosen):
+        word = "drifted" if result.drift is DriftVerdict.DRIFTING else "changed its level"
         return (
             f"low - the path {word} during the campaign: throughput changed by "
-            f"{format_ratio(found.drift_ratio)}. Measure again, also at other times of the day"
+            f"{format_ratio(result.drift_ratio)}. Measure again, also at other times of the day"
         )
-    if found.lone:
-        if others := len(found.candidates) - 1:
+    if result.lone:
+        if others := len(result.candidates) - 1:
             return (
-                f"low - {others} of {others + 1} combinations cannot be compared: {_list_exclusions(found)}"
+                f"low - {others} of {others + 1} combinations cannot be compared: {_list_exclusions(result)}"
             )
         return "low - only one combination was measured, so there is nothing to compare it with"
-    if found.too_short:
+    if result.too_short:
         return (
             f"low - its RTT was still rising when the trials ended ({trials}). Longer trials should settle it"
         )
@@ -179,21 +179,21 @@ def format_confidence(found: Recommendation) -> str:
     return f"low - only {trials} each{outlook}"
 
 
-def _compare_smaller(found: Recommendation) -> str:
-    smaller = [one for one in found.smaller if one.exclusion is None]
-    if not found.smaller:
+def _compare_smaller(result: Recommendation) -> str:
+    smaller = [item for item in result.smaller if item.exclusion is None]
+    if not result.smaller:
         return "nothing smaller was measured"
     if not smaller:
         return "nothing smaller is usable"
-    usable = "" if len(smaller) == len(found.smaller) else "usable "
-    if all(one.enough is False for one in smaller):
+    usable = "" if len(smaller) == len(result.smaller) else "usable "
+    if all(item.enough is False for item in smaller):
         return f"no smaller {usable}combination does" if usable else "nothing smaller does"
     return f"every smaller {usable}combination carries too little or adds more delay or loss"
 
 
-def _count_overloaded(found: Recommendation) -> str:
+def _count_overloaded(result: Recommendation) -> str:
     """The combinations whose numbers are provisional: ``5 of 6 combinations were measured``."""
-    count, every = sum(not one.testable for one in found.candidates), len(found.candidates)
+    count, every = sum(not candidate.testable for candidate in result.candidates), len(result.candidates)
     if every == 1:
         return "the only combination was measured"
     if count == every:
@@ -201,15 +201,15 @@ def _count_overloaded(found: Recommendation) -> str:
     return f"{count} of {every} combinations {'was' if count == 1 else 'were'} measured"
 
 
-def _list_exclusions(found: Recommendation) -> str:
-    return " or ".join(sorted({one.exclusion for one in found.excluded if one.exclusion is not None}))
+def _list_exclusions(result: Recommendation) -> str:
+    return " or ".join(sorted({item.exclusion for item in result.excluded if item.exclusion is not None}))
 
 
-def _lead(found: Recommendation, chosen: Candidate) -> str:
-    expected = format_expected(chosen, found.line_bits_per_s)
+def _lead(result: Recommendation, chosen: Candidate) -> str:
+    expected = format_expected(chosen, result.line_bits_per_s)
     name = name_combination(chosen.streams, chosen.window_bytes)
-    head = f"Use {name}" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else f"Probably {name}"
-    if found.provisional:
+    head = f"Use {name}" if result.confidence in (Confidence.HIGH, Confidence.MEDIUM) else f"Probably {name}"
+    if result.provisional:
         head = f"Provisional: {name}"
     return f"{head}: {expected}.{_describe_delay(chosen.drtt_ns)}"
 
@@ -244,7 +244,7 @@ SHARES = {
 }
 
 
-def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
+def _list_numbers(result: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
     loss, rise = chosen.loaded_loss, chosen.drtt_ns
     yield "Throughput", shorten_candidate_rate(chosen)
     yield "Added delay (dRTT)", _format_median(rise)
@@ -252,22 +252,22 @@ def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[st
     yield "Probe loss under load", lost
     yield CPU_LABEL, format_cpu(chosen)
     yield "Limited by", shorten_limit(chosen)
-    yield "Confidence", found.confidence.capitalize()
+    yield "Confidence", result.confidence.capitalize()
 
 
-def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+def _describe_certainty(result: Recommendation, chosen: Candidate) -> Iterator[str]:
     """The confidence and what would raise it, the intervals of the key numbers, and what they may hide."""
-    yield f"Confidence: {format_confidence(found)}."
-    named = [one for one in (chosen, found.best, found.rival) if one is not None]
+    yield f"Confidence: {format_confidence(result)}."
+    named = [item for item in (chosen, result.best, result.rival) if item is not None]
     if cut := explain_cut(
-        part.interval for one in named for part in (one.throughput_bits_per_s, one.drtt_ns)
+        part.interval for item in named for part in (item.throughput_bits_per_s, item.drtt_ns)
     ):
         yield cut
-    yield from list_other_rates(found)
-    for one in found.still_rising:
-        yield describe_climb(one)
-    if found.confidence is Confidence.LOW and found.undecided:
-        names = enumerate_cells(one.levels for one in found.undecided)
+    yield from list_other_rates(result)
+    for item in result.still_rising:
+        yield describe_climb(item)
+    if result.confidence is Confidence.LOW and result.undecided:
+        names = enumerate_cells(item.levels for item in result.undecided)
         yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
     if chosen.drtt_ns.median is not None or chosen.drtt_ns.above_ns is not None:
         yield f"Added delay: {format_rise(chosen.drtt_ns)}."
@@ -275,56 +275,56 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
         yield f"Probe loss under load: {format_loss(chosen.loaded_loss)}."
     if chosen.limit is None:
         yield f"Limited by: {name_limit(chosen)}."
-    if found.medium == LAB:
+    if result.medium == LAB:
         yield "CPU figures include the emulator, which shares these cores."
-    yield from _describe_over_line(found)
-    yield from _describe_drift(found, chosen)
+    yield from _describe_over_line(result)
+    yield from _describe_drift(result, chosen)
 
 
-def _has_drift_alone(found: Recommendation, chosen: Candidate) -> bool:
+def _has_drift_alone(result: Recommendation, chosen: Candidate) -> bool:
     """Whether confidence is low because the path drifted, and for no more severe reason."""
-    severe = found.provisional or found.apart or not chosen.has_one_rate
-    return found.drifted and not severe
+    severe = result.provisional or result.apart or not chosen.has_one_rate
+    return result.drifted and not severe
 
 
-def _describe_drift(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+def _describe_drift(result: Recommendation, chosen: Candidate) -> Iterator[str]:
     """The drift, where the line of the confidence does not say it."""
-    named = found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED)
-    if named and found.drift is not None and not _has_drift_alone(found, chosen):
-        yield f"{DRIFT_WORDS[found.drift]}. The recommendation is for its average condition."
+    named = result.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED)
+    if named and result.drift is not None and not _has_drift_alone(result, chosen):
+        yield f"{DRIFT_WORDS[result.drift]}. The recommendation is for its average condition."
 
 
-def list_other_rates(found: Recommendation) -> Iterator[str]:
+def list_other_rates(result: Recommendation) -> Iterator[str]:
     """The rates of the combinations besides the recommended one whose median is no single rate."""
-    chosen = found.recommended
-    for one in found.candidates:
-        if not one.has_one_rate and (chosen is None or one.levels != chosen.levels):
-            yield f"{shorten_levels(one.streams, one.window_bytes)}: {describe_candidate_rate(one)}."
+    chosen = result.recommended
+    for item in result.candidates:
+        if not item.has_one_rate and (chosen is None or item.levels != chosen.levels):
+            yield f"{shorten_levels(item.streams, item.window_bytes)}: {describe_candidate_rate(item)}."
 
 
-def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
-    best = found.best
-    yield from _name_rival(found, chosen)
+def _list_reasons(result: Recommendation, chosen: Candidate) -> Iterator[str]:
+    best = result.best
+    yield from _name_rival(result, chosen)
     is_best = best is not None and best.levels == chosen.levels
     share = format_ratio(chosen.share_ratio)
-    is_all = found.reference is Reference.HIGHEST_MEDIAN and (is_best or share == WHOLE)
-    if found.reference is not None and not is_all:
-        yield f"{SHARES[found.reference]}: {share}."
+    is_all = result.reference is Reference.HIGHEST_MEDIAN and (is_best or share == WHOLE)
+    if result.reference is not None and not is_all:
+        yield f"{SHARES[result.reference]}: {share}."
     if best is not None and not is_best and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
             f"{name_combination(best.streams, best.window_bytes)}, with an added delay of "
             f"{format_rise(best.drtt_ns)}."
         )
-    elif best is not None and not found.lone and not found.over_line:
-        yield f"No other{' usable' * bool(found.excluded)} combination had a higher median."
-    yield from _describe_capacity(found)
-    if found.share_of_link_ratio is not None:
+    elif best is not None and not result.lone and not result.over_line:
+        yield f"No other{' usable' * bool(result.excluded)} combination had a higher median."
+    yield from _describe_capacity(result)
+    if result.share_of_link_ratio is not None:
         yield (
-            f"After headers, the lab's link can carry {format_rate(found.line_bits_per_s)} of data; the "
-            f"highest median is {format_ratio(found.share_of_link_ratio)} of that."
+            f"After headers, the lab's link can carry {format_rate(result.line_bits_per_s)} of data; the "
+            f"highest median is {format_ratio(result.share_of_link_ratio)} of that."
         )
-        if found.share_of_link_ratio < FAR_BELOW_RATIO and _is_unexplained(found):
+        if result.share_of_link_ratio < FAR_BELOW_RATIO and _is_unexplained(result):
             yield (
                 "That is far below the link's rate. If little was sent again, the return path "
                 'of the acknowledgements may be full. Measure it with `direction = "reverse"`.'
@@ -334,46 +334,46 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             "The acknowledgements wait in a queue on the return path, so the forward path can probably carry "
             'more. Measure the return path with `direction = "reverse"`.'
         )
-    if found.window_limited:
+    if result.window_limited:
         yield (
             "Even the combination with the highest median was limited by its windows. Larger windows or more "
             "streams would probably carry more."
         )
-    yield from _list_limits(found)
-    if set(found.equal_windows) - {str(PairVerdict.UNDECIDED)} or chosen.n >= MINIMUM_CYCLES:
-        yield from _describe_equal_windows(found)
+    yield from _list_limits(result)
+    if set(result.equal_windows) - {str(PairVerdict.UNDECIDED)} or chosen.n >= MINIMUM_CYCLES:
+        yield from _describe_equal_windows(result)
 
 
-def _is_unexplained(found: Recommendation) -> bool:
+def _is_unexplained(result: Recommendation) -> bool:
     """Whether nothing is known that keeps the best combination from the link's rate."""
-    known = any(one.limit is Limit.PATH_CAPACITY for one in found.candidates)
-    return found.best is not None and found.best.limit is None and not found.window_limited and not known
+    known = any(candidate.limit is Limit.PATH_CAPACITY for candidate in result.candidates)
+    return result.best is not None and result.best.limit is None and not result.window_limited and not known
 
 
-def _describe_equal_windows(found: Recommendation) -> Iterator[str]:
-    if found.equal_windows:
-        yield f"More streams or larger windows at the same total window: {_count_verdicts(found)}."
+def _describe_equal_windows(result: Recommendation) -> Iterator[str]:
+    if result.equal_windows:
+        yield f"More streams or larger windows at the same total window: {_count_verdicts(result)}."
 
 
-def _count_verdicts(found: Recommendation) -> str:
+def _count_verdicts(result: Recommendation) -> str:
     """The verdicts at equal total windows: ``first-carries-more for 1, undecided for 2 pairs``."""
-    counts = found.equal_windows
+    counts = result.equal_windows
     if list(counts.values()) == [2]:
         return f"{next(iter(counts))} for both pairs"
     text = ", ".join(f"{verdict} for {count}" for verdict, count in counts.items())
     return f"{text} {'pair' if sum(counts.values()) == 1 else 'pairs'}"
 
 
-def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+def _name_rival(result: Recommendation, chosen: Candidate) -> Iterator[str]:
     """The combination that a reader would think of, and why it is not the one."""
-    rival, reason = found.rival, found.preferred_for
+    rival, reason = result.rival, result.preferred_for
     if rival is None or reason is None:
         return
-    carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_format_rival_rate(found)}"
+    carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_format_rival_rate(result)}"
     delays = _format_delay(rival.drtt_ns), _format_delay(chosen.drtt_ns)
     if reason is Reason.DELAY:
         caveat = ""
-        if found.preferred_by is DifferenceTest.RANGES:
+        if result.preferred_by is DifferenceTest.RANGES:
             counts = sorted({rival.drtt_ns.n, chosen.drtt_ns.n})
             each = " each" if len(counts) == 1 else ""
             trials = " and ".join(format_count(count, "trial") for count in counts)
@@ -389,9 +389,9 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         yield f"{carries}, and no difference in delay or loss was shown{added}. The rule prefers {what}."
 
 
-def _format_rival_rate(found: Recommendation) -> str:
+def _format_rival_rate(result: Recommendation) -> str:
     """The rival's rate against the recommended one's, with a verdict only where it was tested."""
-    rate = found.rival_rate
+    rate = result.rival_rate
     if rate is None or rate.median_ratio is None:
         return "an unknown rate"
     if rate.equivalent:
@@ -405,20 +405,20 @@ def _format_rival_rate(found: Recommendation) -> str:
     return text if rate.equivalent is False else f"{text} (equivalence undecided)"
 
 
-def _describe_over_line(found: Recommendation) -> Iterator[str]:
+def _describe_over_line(result: Recommendation) -> Iterator[str]:
     """Combinations that show more than the link can carry, and what is used instead."""
-    over, line = found.over_line, found.line_bits_per_s
+    over, line = result.over_line, result.line_bits_per_s
     if not over:
         return
     most = "" if line is None else f" ({format_rate(line)} of data)"
     shows = "shows" if len(over) == 1 else "show"
-    if found.reference is Reference.LINK:
+    if result.reference is Reference.LINK:
         which = (
             "Every combination"
-            if len(over) == sum(one.exclusion is None for one in found.candidates)
+            if len(over) == sum(candidate.exclusion is None for candidate in result.candidates)
             else None
         )
-        names = which or enumerate_cells(one.levels for one in over)
+        names = which or enumerate_cells(item.levels for item in over)
         shows = "shows" if which else shows
         yield (
             f"{names} {shows} more than the link can carry{most}, so shares are of that rate. "
@@ -426,46 +426,46 @@ def _describe_over_line(found: Recommendation) -> Iterator[str]:
         )
         return
     yield (
-        f"Not a reference: {enumerate_cells(one.levels for one in over)} {shows} more than the link can "
+        f"Not a reference: {enumerate_cells(item.levels for item in over)} {shows} more than the link can "
         f"carry{most}."
     )
 
 
-def _describe_capacity(found: Recommendation) -> Iterator[str]:
-    capacity, best = found.capacity, found.best
-    if found.capacity_least_bits_per_s is not None:
+def _describe_capacity(result: Recommendation) -> Iterator[str]:
+    capacity, best = result.capacity, result.best
+    if result.capacity_least_bits_per_s is not None:
         yield (
-            f"The path's capacity is at least {format_rate(found.capacity_least_bits_per_s)} (95 % "
+            f"The path's capacity is at least {format_rate(result.capacity_least_bits_per_s)} (95 % "
             "confidence): throughput may still rise with more streams or larger windows than were tried."
         )
     if capacity is None or best is None or capacity.value is None:
         return
     estimate = f"{format_rate(capacity.value)} ({format_ci(capacity.interval, format_rate)})"
     yield f"The response surface puts the path's capacity at {estimate}."
-    if found.capacity_missed:
+    if result.capacity_missed:
         yield (
             f"No combination came near it (the best reached {format_ratio(best.share_ratio)}): more streams "
             "or larger windows than were tried would probably carry more."
         )
 
 
-def _list_limits(found: Recommendation) -> Iterator[str]:
+def _list_limits(result: Recommendation) -> Iterator[str]:
     """The limits of combinations; those not considered, with the reason."""
     groups: dict[str, list[Candidate]] = {}
-    for one in found.candidates:
-        if one.exclusion is None and one.limit is not None:
-            groups.setdefault(shorten_limit(one), []).append(one)
+    for candidate in result.candidates:
+        if candidate.exclusion is None and candidate.limit is not None:
+            groups.setdefault(shorten_limit(candidate), []).append(candidate)
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
         texts = [f"{name} with {enumerate_cells(part.levels for part in some)}" for name, some in ordered]
-        if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(found.candidates):
+        if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(result.candidates):
             texts[-1] = f"{ordered[-1][0]} in all other combinations"
         yield f"Limits: {'; '.join(texts)}."
-    if found.recommended is None:
+    if result.recommended is None:
         return  # the answer begins with the reason
-    reasons = Counter(one.exclusion for one in found.excluded if one.exclusion is not None)
+    reasons = Counter(item.exclusion for item in result.excluded if item.exclusion is not None)
     for reason in sorted(reasons):
-        names = enumerate_cells(one.levels for one in found.excluded if one.exclusion == reason)
+        names = enumerate_cells(item.levels for item in result.excluded if item.exclusion == reason)
         yield f"Not considered: {names} ({reason})."
 
 
@@ -479,20 +479,20 @@ SHOWN_RATIO = 0.001
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
-def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
+def shorten_recommendation(result: Recommendation) -> tuple[str, ...]:
     """The recommendation as the cells of a row under ``SHORT_HEADINGS``."""
-    one = found.recommended
-    if one is None:
-        return (found.name, "none", *("–",) * 5, f"nothing to recommend: {found.reason}")
+    item = result.recommended
+    if item is None:
+        return (result.name, "none", *("–",) * 5, f"nothing to recommend: {result.reason}")
     return (
-        found.name,
-        shorten_levels(one.streams, one.window_bytes),
-        shorten_expected(one, found.line_bits_per_s),
-        format_bounded_time(one.drtt_ns.median, one.drtt_ns.above_ns),
-        format_ratio(one.loaded_loss.loss_ratio),
-        NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
-        shorten_limit(one),
-        str(found.confidence.capitalize()) + (" (provisional)" if found.provisional else ""),
+        result.name,
+        shorten_levels(item.streams, item.window_bytes),
+        shorten_expected(item, result.line_bits_per_s),
+        format_bounded_time(item.drtt_ns.median, item.drtt_ns.above_ns),
+        format_ratio(item.loaded_loss.loss_ratio),
+        NOT_MEASURED if item.cpu_s_per_gb is None else f"{item.cpu_s_per_gb:.2g} s/GB",
+        shorten_limit(item),
+        str(result.confidence.capitalize()) + (" (provisional)" if result.provisional else ""),
     )
 
 

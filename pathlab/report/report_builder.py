@@ -70,28 +70,28 @@ def choose_comparison_form(out: Path) -> str:
     return name
 
 
-def write_comparison(found: ResultsComparison, out: Path) -> Path:
+def write_comparison(comparison: ResultsComparison, out: Path) -> Path:
     """Write the comparison in the form of ``out`` and return its path.
 
     Raises as ``choose_comparison_form``, and StoreError where the file cannot be written.
     """
-    return FORMS[choose_comparison_form(out)].write(build_comparison(found), out)
+    return FORMS[choose_comparison_form(out)].write(build_comparison(comparison), out)
 
 
 def _list_sections(inputs: ReportInputs) -> Iterator[Section]:
     """What is always shown, the folds of each question, and last what is not shown."""
-    found: list[Section] = []
+    sections: list[Section] = []
     last: list[Section] = []
     if inputs.study.count_trials().complete:
-        found += build_over_time(inputs)
-        found += build_reasons(inputs.study.recommend())
+        sections += build_over_time(inputs)
+        sections += build_reasons(inputs.study.recommend())
         chapters = build_sections(inputs)
-        found += (section for section in chapters if section.key != NOT_DECIDED)
-        found.append(build_trials(inputs, found))
+        sections += (section for section in chapters if section.key != NOT_DECIDED)
+        sections.append(build_trials(inputs, sections))
         last = [section for section in chapters if section.key == NOT_DECIDED]
-    found += (build_method(inputs), *build_appendices(inputs))
+    sections += (build_method(inputs), *build_appendices(inputs))
     for question in (None, *Question):
-        yield from (section for section in found if section.question is question)
+        yield from (section for section in sections if section.question is question)
     yield from last
 
 

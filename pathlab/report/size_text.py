@@ -82,7 +82,7 @@ WRITE_CHAPTER = SizeChapter(
 def list_size_groups(study: Analyses, chapter: SizeChapter) -> tuple[SizeGroup, ...]:
     """Every cell with its cost, decided or not, by figure."""
     factor = chapter.factor
-    if all(one.key.get(factor.setting) is None for one in study.conditions()):
+    if all(condition.key.get(factor.setting) is None for condition in study.conditions()):
         return ()
     answers = ANALYSES[chapter.analysis](study)
     curves = [
@@ -103,47 +103,47 @@ def describe_messages(study: Analyses) -> tuple[str, ...]:
     """What carries most messages in each figure, and what has no median; none where none were measured."""
     groups = list_size_groups(study, MESSAGE_CHAPTER)
     named = [f"{group.name}: " if len(groups) > 1 else "" for group in groups]
-    found = [(name, describe_fastest(MESSAGES, group)) for name, group in zip(named, groups, strict=True)]
-    return (*(f"{name}{text}" for name, text in found if text), *describe_limited(study))
+    result = [(name, describe_fastest(MESSAGES, group)) for name, group in zip(named, groups, strict=True)]
+    return (*(f"{name}{text}" for name, text in result if text), *describe_limited(study))
 
 
 def describe_limited(study: Analyses) -> Iterator[str]:
     """The combinations of each path whose trials were all lab-limited, which no figure shows."""
     table = study.study_table()
     usable = {(part.condition, *cell) for *cell, part in select_sizes(table, MESSAGES)}
-    found: dict[tuple[str, str, str], dict[MessageCombination, None]] = {}
-    for one in study.conditions():
-        condition = one.key.without(MESSAGE_SIZE)
-        if not one.key.is_of_messages or not MESSAGES.takes(one.key):
+    result: dict[tuple[str, str, str], dict[MessageCombination, None]] = {}
+    for item in study.conditions():
+        condition = item.key.without(MESSAGE_SIZE)
+        if not item.key.is_of_messages or not MESSAGES.takes(item.key):
             continue
-        for cell in one.all_cells:
+        for cell in item.all_cells:
             flags = [table.flagged(flag)[cell.complete.places] for flag in LAB_FLAGS]
             limited = len(cell.complete) and np.any(flags, axis=0).all()
             if limited and (condition, cell.streams, cell.window_bytes) not in usable:
                 kept = MessageCombination(
                     condition=condition, streams=cell.streams, window_bytes=cell.window_bytes
                 )
-                found.setdefault(kept.path, {})[kept] = None
-    for path, combinations in found.items():
+                result.setdefault(kept.path, {})[kept] = None
+    for path, combinations in result.items():
         naming = find_naming(table, path)
-        names = [name_message_combination(one, naming) for one in combinations]
+        names = [name_message_combination(combination, naming) for combination in combinations]
         text = "; ".join(names) if len(names) <= NAMED_MAX else format_count(len(names), "combination")
         yield f"{text}: all trials were lab-limited; no median is given."
 
 
-def describe_cost(factor: SizeFactor, found: MessageCost) -> str:
+def describe_cost(factor: SizeFactor, cost: MessageCost) -> str:
     """What one costs, the rate of its bytes and the half size, each with its interval."""
-    if found.message_ns is None:
-        return f"Cost of a {factor.noun}: undecided ({format_reason(found.undecided)})."
-    interval = format_interval(found.message_interval_ns, format_time)
-    text = f"A {factor.noun} costs {format_time(found.message_ns)} ({interval})"
-    if found.rate_bits_per_s is None:
+    if cost.message_ns is None:
+        return f"Cost of a {factor.noun}: undecided ({format_reason(cost.undecided)})."
+    interval = format_interval(cost.message_interval_ns, format_time)
+    text = f"A {factor.noun} costs {format_time(cost.message_ns)} ({interval})"
+    if cost.rate_bits_per_s is None:
         return f"{text}; the rate of its bytes is undecided."
-    text += f"; rate of its bytes {format_rate(found.rate_bits_per_s)}"
-    if found.half_size_bytes is None:
+    text += f"; rate of its bytes {format_rate(cost.rate_bits_per_s)}"
+    if cost.half_size_bytes is None:
         return f"{text}; the half size is undecided."
-    low = format_interval(found.half_size_interval_bytes, format_bytes)
-    return f"{text}; half of that rate at {format_bytes(found.half_size_bytes)} ({low})."
+    low = format_interval(cost.half_size_interval_bytes, format_bytes)
+    return f"{text}; half of that rate at {format_bytes(cost.half_size_bytes)} ({low})."
 
 
 def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
@@ -160,7 +160,7 @@ def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
         ends = dict.fromkeys((fastest[0].size_bytes, fastest[-1].size_bytes))
         head = "Carried per second" if name == LONE else f"{name}, carried per second"
         return f"{head}: {'; '.join(_describe_rate(size, spreads[size]) for size in ends)}."
-    runs = [list(run) for _, run in groupby(fastest, key=lambda one: (one.name, one.apart))]
+    runs = [list(run) for _, run in groupby(fastest, key=lambda item: (item.name, item.apart))]
     shown = runs if len(runs) <= RUNS_NAMED else [runs[0][:1], runs[-1][-1:]]
     return " ".join(_describe_run(factor, run, counted) for run in shown)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pathlab.quantities import drop_unit, find_format
 from pathlab.report.blocks import Heading, TableBlock
-from pathlab.report.names import WORD_COLUMNS, format_utc
+from pathlab.report.names import TEXT_COLUMNS, format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.trials import TrialTable, list_values
@@ -34,11 +34,11 @@ def build_table(
     """A table that shows no empty columns; what is the same in every row is said once, in its note.
 
     The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
-    first and those of ``WORD_COLUMNS``.
+    first and those of ``TEXT_COLUMNS``.
     """
     texts = list(rows)
     explained = [*meanings, *[""] * (len(columns) - len(meanings))]
-    left = words or {columns[0], *WORD_COLUMNS}
+    left = words or {columns[0], *TEXT_COLUMNS}
     places, constants = _choose_columns(columns, texts, keep)
     if constants:
         same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
@@ -62,16 +62,16 @@ def _choose_columns(
 ) -> tuple[list[int], list[tuple[str, str]]]:
     """The places of the columns to show; heading and value of those that have one value in all rows."""
     places, constants = [0], list[tuple[str, str]]()
-    for place, label in enumerate(columns[1:], start=1):
-        found = {row[place] for row in rows}
-        if label in keep or (len(found - NO_VALUE) and (len(found) > 1 or len(rows) < LEAST_ROWS)):
-            places.append(place)
-        elif found - NO_VALUE:
-            constants.append((label, found.pop()))
+    for index, label in enumerate(columns[1:], start=1):
+        result = {row[index] for row in rows}
+        if label in keep or (len(result - NO_VALUE) and (len(result) > 1 or len(rows) < LEAST_ROWS)):
+            places.append(index)
+        elif result - NO_VALUE:
+            constants.append((label, result.pop()))
     return places, constants
 
 
-def tabulate_plan(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:
+def build_plan_table(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:
     """The plan in its order of execution, with how each row ended."""
     by_row: dict[int, list[str]] = {}
     for number, status in zip(*list_values(trials.frame, ("plan_row", "status")), strict=True):
@@ -99,7 +99,7 @@ def tabulate_plan(title: str, plan: Sequence[PlanRecord], trials: TrialTable) ->
     return build_table("plan", title, headings, rows, words={"Path", "Outcome", "Congestion"})
 
 
-def tabulate_failures(title: str, trials: TrialTable) -> TableBlock:
+def build_failures_table(title: str, trials: TrialTable) -> TableBlock:
     """Trials that did not complete, each with stage and reason."""
     names = ("trial_id", "cycle", "path_source", "path_destination", "streams", "window_requested_bytes")
     failed = trials.frame[trials.frame["status"] != Status.COMPLETE]
@@ -122,7 +122,7 @@ def tabulate_failures(title: str, trials: TrialTable) -> TableBlock:
     return build_table("failures", title, headings, rows, words=headings[2:])
 
 
-def tabulate_hosts(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
+def build_hosts_table(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
     """Facts by host; the last ones of a host that was recorded more than once."""
     latest = {host.name: flatten_facts(host.facts) for host in hosts}
     names = sorted(latest)
@@ -131,7 +131,7 @@ def tabulate_hosts(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
     return build_table("hosts", title, ["Fact", *names], rows, words={"Fact", *names})
 
 
-def tabulate_journal(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
+def build_journal_table(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
     """The events of the run besides its trials, in order of time."""
     rows = [
         (
@@ -150,14 +150,14 @@ def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:
     """Nested facts as ``a.b: text``; lists as one line of JSON, unread ones as not measured."""
     if not isinstance(facts, dict):
         return {prefix: _fact_text(facts)}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for key, value in facts.items():
         name = f"{prefix}.{key}" if prefix else str(key)
         if isinstance(value, dict) and value:
-            found.update(flatten_facts(value, name))
+            result.update(flatten_facts(value, name))
         else:
-            found[name] = _fact_text(value)
-    return found
+            result[name] = _fact_text(value)
+    return result
 
 
 def format_name(setting: str) -> str:

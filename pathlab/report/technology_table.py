@@ -43,8 +43,8 @@ class _TechnologyRow:
 
     @property
     def factor(self) -> str:
-        one = self.overhead
-        return "" if one is None else f"{format_overhead(one.median)} {one.beneath}"
+        overhead = self.overhead
+        return "" if overhead is None else f"{format_overhead(overhead.median)} {overhead.beneath}"
 
     @property
     def cpu(self) -> str:
@@ -66,7 +66,7 @@ _COLUMNS: tuple[ItemColumn[_TechnologyRow], ...] = (
 )
 
 
-def tabulate_technologies(study: Analyses) -> Iterator[TableGroup]:
+def build_technologies_table(study: Analyses) -> Iterator[TableGroup]:
     """The table of the smallest size of each path's first setting, and of the largest if both are short."""
     settings = list_technology_settings(study)
     tables: list[PrintedTable] = []
@@ -74,7 +74,7 @@ def tabulate_technologies(study: Analyses) -> Iterator[TableGroup]:
         first, last = setting.sizes[0], setting.sizes[-1]
         rows = sum(len(setting.list_technologies(size)) for size in (first, last))
         shown = dict.fromkeys((first, last if rows <= ROWS_IN_ALL else first))
-        tables += [_tabulate(setting, size) for size in shown]
+        tables += [_build_table(setting, size) for size in shown]
     if tables:
         left = sum(len(setting.sizes) for setting in settings) - len(tables)
         more = format_more(left, "table", "technologies")
@@ -83,22 +83,22 @@ def tabulate_technologies(study: Analyses) -> Iterator[TableGroup]:
 
 def explain_technologies(study: Analyses) -> str:
     """What the columns mean, and which technologies encrypt, have a broker or do not keep what they carry."""
-    found: dict[str, dict[str, None]] = {}
+    result: dict[str, dict[str, None]] = {}
     for answer in study.technologies():
-        one = answer.result
+        item = answer.result
         for key, words in NAMED.items():
-            for text in getattr(one, key):
+            for text in getattr(item, key):
                 if any(word in text for word in words):
-                    found.setdefault(_BEFORE[key] + text.partition(":")[0], {})[one.technology] = None
-    notes = [f"{text}: {', '.join(names)}" for text, names in found.items()]
+                    result.setdefault(_BEFORE[key] + text.partition(":")[0], {})[item.technology] = None
+    notes = [f"{text}: {', '.join(names)}" for text, names in result.items()]
     return f"{EXPLANATION}.{' In addition: ' * bool(notes)}{'; '.join(notes)}{'.' * bool(notes)}"
 
 
-def _tabulate(setting: TechnologySetting, size_bytes: int) -> PrintedTable:
-    overheads = {one.technology: one for one in setting.list_overheads(size_bytes)}
+def _build_table(setting: TechnologySetting, size_bytes: int) -> PrintedTable:
+    overheads = {overhead.technology: overhead for overhead in setting.list_overheads(size_bytes)}
     rows = [
-        _TechnologyRow(found=one, overhead=overheads.get(one.technology))
-        for one in setting.list_round_trips(size_bytes)
+        _TechnologyRow(found=round_trip, overhead=overheads.get(round_trip.technology))
+        for round_trip in setting.list_round_trips(size_bytes)
     ]
     where = ", ".join(filter(None, (format_bytes(size_bytes), setting.name)))
     return PrintedTable(

@@ -59,25 +59,33 @@ class TechnologySetting:
     @property
     def sizes(self) -> list[int]:
         """The sizes of messages, ascending."""
-        return [one.size_bytes for one in self.groups]
+        return [group.size_bytes for group in self.groups]
 
     def list_technologies(self, size_bytes: int) -> list[str]:
         """The names of the technologies with messages of one size, from the least median to the largest."""
-        return [load.technology for one in self.groups if one.size_bytes == size_bytes for load in one.loads]
+        return [
+            load.technology for group in self.groups if group.size_bytes == size_bytes for load in group.loads
+        ]
 
     def list_round_trips(self, size_bytes: int) -> list[TechnologyRoundTrips]:
         """The round trips with messages of one size, from the least median to the largest."""
-        return [one.result for one in self.study.technologies() if self._holds(one, size_bytes)]
+        return [
+            technology.result
+            for technology in self.study.technologies()
+            if self._holds(technology, size_bytes)
+        ]
 
     def list_overheads(self, size_bytes: int) -> list[TechnologyOverhead]:
         """The overheads with messages of one size, from the least to the largest."""
-        found = [one.result for one in self.study.technology_overhead() if self._holds(one, size_bytes)]
-        return sorted(found, key=lambda one: one.median.shift or 0.0)
+        result = [item.result for item in self.study.technology_overhead() if self._holds(item, size_bytes)]
+        return sorted(result, key=lambda item: item.median.shift or 0.0)
 
-    def _holds(self, one: Answer[TechnologyRoundTrips] | Answer[TechnologyOverhead], size_bytes: int) -> bool:
-        key = one.result.group, one.result.message_bytes, one.result.offered_messages_per_s
+    def _holds(
+        self, answer: Answer[TechnologyRoundTrips] | Answer[TechnologyOverhead], size_bytes: int
+    ) -> bool:
+        key = answer.result.group, answer.result.message_bytes, answer.result.offered_messages_per_s
         own = self.groups[0].name, size_bytes, self.offered_messages_per_s
-        return one.condition == self.condition and key == own
+        return answer.condition == self.condition and key == own
 
     def describe(self, size_bytes: int) -> str:
         """``64 B, no load``."""
@@ -86,20 +94,20 @@ class TechnologySetting:
 
 def list_technology_settings(study: Analyses) -> tuple[TechnologySetting, ...]:
     """Every setting with round trips of a technology, in the order of the analyses."""
-    found: dict[tuple[Condition, str, int | None], list[TechnologyGroup]] = {}
-    for one in study.technology_groups():
-        rate = one.offered_messages_per_s
-        name = ", ".join(filter(None, (one.name, "" if rate is None else f"{name_offered(rate)} offered")))
-        found.setdefault((one.loads[0].load.shared, name, rate), []).append(one)
+    result: dict[tuple[Condition, str, int | None], list[TechnologyGroup]] = {}
+    for group in study.technology_groups():
+        rate = group.offered_messages_per_s
+        name = ", ".join(filter(None, (group.name, "" if rate is None else f"{name_offered(rate)} offered")))
+        result.setdefault((group.loads[0].load.shared, name, rate), []).append(group)
     return tuple(
         TechnologySetting(number=number, name=name, groups=tuple(groups), study=study)
-        for number, ((_, name, _), groups) in enumerate(found.items(), 1)
+        for number, ((_, name, _), groups) in enumerate(result.items(), 1)
     )
 
 
 def choose_first_settings(settings: Iterable[TechnologySetting]) -> list[TechnologySetting]:
     """The first setting of each path: without load and priority, where that was measured."""
-    return list({one.condition: one for one in reversed(list(settings))}.values())[::-1]
+    return list({setting.condition: setting for setting in reversed(list(settings))}.values())[::-1]
 
 
 def describe_technologies(study: Analyses) -> tuple[str, ...]:
@@ -124,7 +132,11 @@ def _describe_setting(setting: TechnologySetting) -> Iterator[str]:
 
 
 def _describe_range(setting: TechnologySetting, size_bytes: int) -> Iterator[str]:
-    known = [one for one in setting.list_round_trips(size_bytes) if one.median_ns.median is not None]
+    known = [
+        round_trip
+        for round_trip in setting.list_round_trips(size_bytes)
+        if round_trip.median_ns.median is not None
+    ]
     if not known:
         return
     most = known[-1]
@@ -139,31 +151,33 @@ def _describe_least(setting: TechnologySetting, size_bytes: int, known: list[Tec
     """``tcp has the shortest, median 4 µs (95 % CI ...)``, as far as that is decided."""
     first = known[0]
     median = format_time(first.median_ns.median)
-    group = next(one for one in setting.groups if one.size_bytes == size_bytes)
-    found = find_least_median(group)
-    if found is None or found.undecided is Undecided.TOO_FEW_SAMPLES:
+    group = next(item for item in setting.groups if item.size_bytes == size_bytes)
+    result = find_least_median(group)
+    if result is None or result.undecided is Undecided.TOO_FEW_SAMPLES:
         text = f"{first.technology} has the lowest median so far, {median}"
-        return text + (format_caveat(found.cycles) if found else "")
-    if not found.rivals:
+        return text + (format_caveat(result.cycles) if result else "")
+    if not result.rivals:
         ends = format_in_brackets(first.median_ns.interval, format_time)
         return f"{first.technology} has the shortest, median {median}{ends}"
-    rival = next(one for one in known if one.technology == found.rivals[0])
+    rival = next(item for item in known if item.technology == result.rivals[0])
     text = f"the shortest is not decided between {first.technology} and {rival.technology}"
-    if len(found.rivals) > 1:
-        text += f" and {len(found.rivals) - 1} more"
+    if len(result.rivals) > 1:
+        text += f" and {len(result.rivals) - 1} more"
     return f"{text} (median {median} and {format_time(rival.median_ns.median)})"
 
 
 def describe_overheads(overheads: Sequence[TechnologyOverhead], size_bytes: int) -> str:
     """``At 64 B: grpc 6.45 × [6.11, 6.8] tcp; …``, the largest last."""
     shown = choose_evenly(overheads, OVERHEADS_NAMED)
-    texts = [f"{one.technology}: {format_overhead(one.median)} {one.beneath}" for one in shown]
+    texts = [f"{item.technology}: {format_overhead(item.median)} {item.beneath}" for item in shown]
     text = f"Median over the transport beneath, {format_bytes(size_bytes)}"
     if len(overheads) > len(shown):
         text += f" ({len(shown)} of {len(overheads)} shown)"
     text += f": {'; '.join(texts)}"
-    if few := [one.median for one in overheads if one.median.undecided is Undecided.TOO_FEW_SAMPLES]:
-        text += format_caveat(max(one.first_n for one in few), of="no interval")
+    if few := [
+        overhead.median for overhead in overheads if overhead.median.undecided is Undecided.TOO_FEW_SAMPLES
+    ]:
+        text += format_caveat(max(item.first_n for item in few), of="no interval")
     return f"{text}."
 
 
@@ -176,17 +190,17 @@ def format_overhead(shift: GroupShift) -> str:
 
 def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ...]:
     """What each load and priority does to the p99 of round trips; why some are undecided; weak loads."""
-    found = [one.result for one in answers if one.result.ratio.metric == "round-trip-p99"]
-    if not found:
+    result = [answer.result for answer in answers if answer.result.ratio.metric == "round-trip-p99"]
+    if not result:
         return ()
     factors: dict[str, list[LoadedRoundTrips]] = {}
-    for one in found:
-        factors.setdefault(one.factor, []).append(one)
-    reasons = _explain_undecided(found)
+    for item in result:
+        factors.setdefault(item.factor, []).append(item)
+    reasons = _explain_undecided(result)
     weak = filter(None, [describe_weak_loads(next(iter(factors.values())))])
-    if all(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in found):
+    if all(item.ratio.verdict is ChangeVerdict.UNDECIDED for item in result):
         subjects = " and ".join(LOADED[factor][2] for factor in factors)
-        text = f"p99 {subjects}: undecided in all {format_count(len(found), 'combination')} ({reasons})."
+        text = f"p99 {subjects}: undecided in all {format_count(len(result), 'combination')} ({reasons})."
         return (text, *weak)
     texts = [_describe_factor(rows) for rows in factors.values()]
     return (*texts[:-1], f"{texts[-1]} Undecided: {reasons}." if reasons else texts[-1], *weak)
@@ -195,16 +209,16 @@ def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ..
 def _describe_factor(rows: Sequence[LoadedRoundTrips]) -> str:
     """``p99 against that with no load: cpu load worse in 9 of 10 (1.4 to 1.6 times), undecided in 1 ...``"""
     levels: dict[str, list[LoadedRoundTrips]] = {}
-    for one in rows:
-        levels.setdefault(one.ratio.level, []).append(one)
+    for row in rows:
+        levels.setdefault(row.ratio.level, []).append(row)
     factor = rows[0].factor
-    texts = [f"{name_level(factor, level)} {_count_verdicts(found)}" for level, found in levels.items()]
+    texts = [f"{name_level(factor, level)} {_count_verdicts(result)}" for level, result in levels.items()]
     return f"p99 against that with {LOADED[factor][1]}: {'; '.join(texts)}."
 
 
 def _count_verdicts(rows: Sequence[LoadedRoundTrips]) -> str:
     """``worse in 9 of 10 (1.4 to 1.6 times), undecided in 1``."""
-    verdicts = Counter(one.ratio.verdict for one in rows)
+    verdicts = Counter(row.ratio.verdict for row in rows)
     parts: list[str] = []
     for verdict in ChangeVerdict:
         if not verdicts[verdict]:
@@ -213,7 +227,7 @@ def _count_verdicts(rows: Sequence[LoadedRoundTrips]) -> str:
         if not parts:
             text += f" of {len(rows)}"
         if verdict in (ChangeVerdict.BETTER, ChangeVerdict.WORSE):
-            ratios = sorted(one.ratio.ratio or 0.0 for one in rows if one.ratio.verdict is verdict)
+            ratios = sorted(row.ratio.ratio or 0.0 for row in rows if row.ratio.verdict is verdict)
             ends = " to ".join(dict.fromkeys(map(format_factor, (ratios[0], ratios[-1]))))
             text += f" ({ends} times)"
         parts.append(text)
@@ -223,12 +237,12 @@ def _count_verdicts(rows: Sequence[LoadedRoundTrips]) -> str:
 def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> str:
     """Why, each reason once; empty where all is decided."""
     reasons = dict.fromkeys(
-        one.ratio.reason for one in rows if one.ratio.verdict is ChangeVerdict.UNDECIDED and one.ratio.reason
+        row.ratio.reason for row in rows if row.ratio.verdict is ChangeVerdict.UNDECIDED and row.ratio.reason
     )
     texts, margin = [], f"±{format_ratio(MARGIN_RATIO)}"
     for reason in reasons:
         if reason == TOO_FEW_TRIALS:
-            pairs = max(one.ratio.pairs for one in rows if one.ratio.reason == reason)
+            pairs = max(row.ratio.pairs for row in rows if row.ratio.reason == reason)
             texts.append(format_few(pairs))
         elif reason == Undecided.INCONCLUSIVE:
             texts.append(f"the interval contains 'no change' and exceeds {margin}; more cycles decide it")

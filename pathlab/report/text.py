@@ -79,7 +79,7 @@ STREAM_COLUMNS = (
 )
 #: Of the sender's intervals, where the receiver's were not recorded.
 SENT_COLUMNS = tuple(
-    replace(one, heading="Sent") if one.heading == "Received" else one for one in STREAM_COLUMNS
+    replace(item, heading="Sent") if item.heading == "Received" else item for item in STREAM_COLUMNS
 )
 RTT_COLUMNS = (
     PrintedColumn("RTT", left=True),
@@ -112,7 +112,7 @@ def render_trial(
         console.print(PrintedParagraph(text, "bold red"))
     if results is not None and (text := describe_rate(record, results, trial_id)):
         console.print(PrintedParagraph(text, "bold"))
-    streams = None if results is None else tabulate_streams(record, results, trial_id)
+    streams = None if results is None else build_streams_table(record, results, trial_id)
     if streams is not None:
         streams.print_to(console)
     console.print()
@@ -122,7 +122,7 @@ def render_trial(
     if record.probe_method is None and record.loaded_sent is None and record.unloaded_sent is None:
         console.print(PrintedParagraph("RTT: not measured, as no probes were sent."))
     else:
-        tabulate_round_trips(record, results, trial_id).print_to(console)
+        build_round_trips_table(record, results, trial_id).print_to(console)
     if record.probe_method:
         console.print(PrintedParagraph(describe_probes(record), "dim"))
     if record.flags:
@@ -163,21 +163,23 @@ def count_flags(*conditions: MeasuredCondition) -> str:
     return ", ".join(texts)
 
 
-def tabulate_conditions(study: Analyses) -> Iterator[TableGroup]:
+def build_conditions_table(study: Analyses) -> Iterator[TableGroup]:
     """A table for each condition of streams and windows; the last explains the columns of all."""
-    shown = {one.condition for one in study.datagrams()}
-    conditions = [one for one in study.conditions() if not one.key.is_of_messages and one.key not in shown]
+    shown = {datagram.condition for datagram in study.datagrams()}
+    conditions = [
+        item for item in study.conditions() if not item.key.is_of_messages and item.key not in shown
+    ]
     provisional = any(condition.has_provisional for condition in conditions)
     note = " ".join(filter(None, (EXPLANATION, PROVISIONAL_EXPLANATION * provisional)))
     for condition in conditions:
         yield TableGroup(
-            tables=[tabulate_cells(condition)],
+            tables=[build_cells_table(condition)],
             flags=count_flags(condition),
             explanation=note if condition is conditions[-1] else "",
         )
 
 
-def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:
+def build_cells_table(condition: MeasuredCondition) -> PrintedTable:
     """The cells of a condition, one a row; provisional ones are marked in the last column."""
     cells = sorted(condition.all_cells, key=lambda cell: cell.streams)
     return PrintedTable(
@@ -189,19 +191,19 @@ def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:
 
 
 def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
-    found = describe_cell(cell.shown)
-    retransmits, kept, complete = found.retransmitted_segments.median, len(cell.sample), len(cell.unreplaced)
+    result = describe_cell(cell.shown)
+    retransmits, kept, complete = result.retransmitted_segments.median, len(cell.sample), len(cell.unreplaced)
     used = str(complete) if kept == complete else f"{kept} of {complete}"
     texts = (
         str(cell.streams),
         format_window(cell.window_bytes),
         format_granted(*map(cell.complete.find_least_granted, ENDS)),
-        format_bytes(found.window_effective_bytes.median),
-        format_median(found.throughput_bits_per_s),
-        format_ratio(found.udp_loss.loss_ratio),
-        format_time(found.udp_jitter_ns.median),
-        format_bounded_time(found.drtt_ns.median, found.drtt_ns.above_ns),
-        format_ratio(found.loaded_loss.loss_ratio),
+        format_bytes(result.window_effective_bytes.median),
+        format_median(result.throughput_bits_per_s),
+        format_ratio(result.udp_loss.loss_ratio),
+        format_time(result.udp_jitter_ns.median),
+        format_bounded_time(result.drtt_ns.median, result.drtt_ns.above_ns),
+        format_ratio(result.loaded_loss.loss_ratio),
         NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
         f"{len(cell.shown)}{PROVISIONAL}" if cell.is_provisional else used,
     )
@@ -211,7 +213,7 @@ def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
     ]
 
 
-def tabulate_streams(record: TrialRecord, results: StudySource, trial_id: int) -> PrintedTable | None:
+def build_streams_table(record: TrialRecord, results: StudySource, trial_id: int) -> PrintedTable | None:
     """Each stream of a trial and all together; None without the receiver's records."""
     streams = summarise_streams(results, trial_id, record.steady_ns)
     if not streams:
@@ -352,7 +354,7 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 
-def tabulate_round_trips(record: TrialRecord, results: StudySource | None, trial_id: int) -> PrintedTable:
+def build_round_trips_table(record: TrialRecord, results: StudySource | None, trial_id: int) -> PrintedTable:
     """The probes of a trial under load and without; without ``results`` their percentiles are left out."""
     rows = []
     for name in ("loaded", "unloaded"):

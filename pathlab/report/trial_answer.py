@@ -64,7 +64,7 @@ class TrialAnswer:
         return None if there is None or back is None else there + back
 
 
-def describe_trial_limit(record: TrialRecord, found: SingleLimit) -> TrialLimitName:
+def describe_trial_limit(record: TrialRecord, limit: SingleLimit) -> TrialLimitName:
     """The limit of a trial of bytes, of messages or of datagrams."""
     if is_of_datagrams(record):
         datagrams = classify_datagrams(read_datagrams(record))
@@ -74,11 +74,11 @@ def describe_trial_limit(record: TrialRecord, found: SingleLimit) -> TrialLimitN
             "" if datagrams.limit is None else DATAGRAM_LIMITS[datagrams.limit],
             format_datagram_limit(datagrams),
         )
-    verdict = found.verdict
+    verdict = limit.verdict
     short = ""
     if verdict.limit is not None:
         short = format_limit_name(verdict.limit, at_requested_rate=verdict.at_requested_rate)
-    return _name_limit(verdict.limit, verdict.undecided, short, format_limit(found))
+    return _name_limit(verdict.limit, verdict.undecided, short, format_limit(limit))
 
 
 def _name_limit(limit: str | None, undecided: str | None, short: str, text: str) -> TrialLimitName:
@@ -93,7 +93,9 @@ def format_summary(answer: TrialAnswer) -> str:
     shorter, then the end is cut, which is the limit.
     """
     parts = [_list_parts(answer, counted=counted, short=short) for counted, short in _FORMS]
-    return next((line for one in parts if (line := _join(answer, one)) is not None), _cut(answer, parts[-1]))
+    return next(
+        (line for part in parts if (line := _join(answer, part)) is not None), _cut(answer, parts[-1])
+    )
 
 
 #: Forms of the line from long to short: flags are counted, words are shorter.
@@ -202,7 +204,7 @@ def _describe_figures(answer: TrialAnswer) -> dict[str, Any]:
     """The figures of the answer that were measured, with units in their names."""
     record, (source, destination) = answer.record, answer.ends
     losses = measure_datagram_loss(record), measure_probe_loss(record, "loaded")
-    udp_ratio, probe_ratio = (None if one is None else one.loss_ratio for one in losses)
+    udp_ratio, probe_ratio = (None if loss is None else loss.loss_ratio for loss in losses)
     figures = {
         "summary": format_summary(answer),
         "source": source,
@@ -281,9 +283,9 @@ def group_reasons(record: TrialRecord, direction: str, columns: Sequence[str]) -
     for name in columns:
         reason = next(
             (
-                one.reason
-                for one in _ABSENCES
-                if re.fullmatch(one.columns, name) and one.holds(record, direction)
+                item.reason
+                for item in _ABSENCES
+                if re.fullmatch(item.columns, name) and item.holds(record, direction)
             ),
             None,
         )

@@ -19,7 +19,7 @@ from pathlab.units import format_frequency, format_rate, format_time, format_vol
 DISAGREEING_FACTOR = 3.0
 
 
-def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Iterator[str]:
+def list_remarks(record: TrialRecord, limit: SingleLimit, direction: str) -> Iterator[str]:
     """Sentences on one trial; its limit is the last one."""
     first, second = record.path_source, record.path_destination
     if direction == "reverse":
@@ -39,8 +39,8 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
         yield format_datagram_limit(classify_datagrams(read_datagrams(record)))
         return
     if not record.window_requested_bytes:
-        yield from _describe_growth(found)
-    yield from _describe_rtts(record, found)
+        yield from _describe_growth(limit)
+    yield from _describe_rtts(record, limit)
     if Flag.HOST_STALLED in record.flags:
         yield STALLED_TEXT
         return
@@ -50,19 +50,19 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
     elif offered is not None:
         yield f"Limited by: the offered rate of {format_frequency(offered)}."
         return
-    yield format_limit(found)
+    yield format_limit(limit)
 
 
-def _describe_growth(found: SingleLimit) -> Iterator[str]:
-    sizes = {"receiver's window": found.offered_bytes, "congestion window": found.congestion_bytes}
+def _describe_growth(limit: SingleLimit) -> Iterator[str]:
+    sizes = {"receiver's window": limit.offered_bytes, "congestion window": limit.congestion_bytes}
     texts = [f"{name} {format_volume(size)}" for name, size in sizes.items() if size is not None]
     if texts:
         yield f"Autotuning: a stream's windows grew to {', '.join(texts)}."
 
 
-def _describe_rtts(record: TrialRecord, found: SingleLimit) -> Iterator[str]:
+def _describe_rtts(record: TrialRecord, limit: SingleLimit) -> Iterator[str]:
     """The RTT that is used where probes and TCP disagree, and why an RTT increase is negative."""
-    probes_ns, tcp_ns = record.loaded_rtt_median_ns, found.smoothed_rtt_ns
+    probes_ns, tcp_ns = record.loaded_rtt_median_ns, limit.smoothed_rtt_ns
     if probes_ns and tcp_ns and not 1 / DISAGREEING_FACTOR < tcp_ns / probes_ns < DISAGREEING_FACTOR:
         (least_ns, first), (most_ns, second) = sorted(((probes_ns, "probes"), (tcp_ns, "TCP")))
         factor = most_ns / least_ns

@@ -54,8 +54,8 @@ class AccessKeys:
         """Whether this is the secret of an open session."""
         given = _digest(session)
         with self._lock:
-            found = [hmac.compare_digest(given, known) for known in self._sessions]
-        return any(found)
+            digests = [hmac.compare_digest(given, known) for known in self._sessions]
+        return any(digests)
 
     def is_key(self, key: str) -> bool:
         """Whether this is the key for programs."""

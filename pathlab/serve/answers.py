@@ -56,7 +56,7 @@ async def read_json(request: Request) -> Any:
     except ClientDisconnect:
         raise RequestRefused(400, "the request ended early") from None
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        return json.loads(body, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         raise RequestRefused(400, "the request is not JSON") from None
 
@@ -74,7 +74,7 @@ async def _read_body(request: Request) -> bytes:
     raise RequestRefused(413, f"a request has {BODY_BYTES_MAX // 1024} KiB at most")
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(name)
 
 

@@ -64,8 +64,8 @@ class Subscription:
 
     def was_stored(self) -> bool:
         """Whether something may have been stored since the last call."""
-        found, self._was_stored = self._was_stored, False
-        return found
+        result, self._was_stored = self._was_stored, False
+        return result
 
     def take(self, *, readings: bool) -> tuple[list[Described], int]:
         """The events since, with or without ``readings``; how many were left out since the last call."""

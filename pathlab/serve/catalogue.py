@@ -67,22 +67,22 @@ class CatalogueEntry:
 
     def describe(self) -> dict[str, object]:
         """The entry as JSON."""
-        found = self.summary
+        summary = self.summary
         return {
             "id": self.results_id,
             "path": str(self.path),
-            "name": found.name,
-            "title": found.title,
-            "createdUtc": found.created_utc,
+            "name": summary.name,
+            "title": summary.title,
+            "createdUtc": summary.created_utc,
             "changedUtc": self.change.changed_utc,
-            "programVersion": found.program_version,
-            "formatVersion": found.format_version,
-            "planned": found.planned,
-            "complete": found.complete,
-            "failed": found.failed,
+            "programVersion": summary.program_version,
+            "formatVersion": summary.format_version,
+            "planned": summary.planned,
+            "complete": summary.complete,
+            "failed": summary.failed,
             "sizeBytes": self.change.size_bytes,
             "state": self.state,
-            "problem": found.problem,
+            "problem": summary.problem,
         }
 
 
@@ -111,14 +111,14 @@ def _make_id(path: Path, summary: ResultsSummary) -> str:
 def measure_change(path: Path) -> FileChange:
     """The last change of a results folder or file; zeros where there is none."""
     database = _place_database(path)
-    found = []
+    result = []
     for file in (database, database.with_name(f"{database.name}-wal")):
         try:
-            found.append(file.stat())
+            result.append(file.stat())
         except OSError:
             continue
-    changed_s = max((one.st_mtime for one in found), default=0.0)
-    return FileChange(changed_s, sum(one.st_size for one in found))
+    changed_s = max((item.st_mtime for item in result), default=0.0)
+    return FileChange(changed_s, sum(item.st_size for item in result))
 
 
 def _place_database(path: Path) -> Path:
@@ -146,11 +146,11 @@ class Catalogue:
 
     def list_entries(self) -> list[CatalogueEntry]:
         """All entries as they are now, newest first; those without a date by the time of their file."""
-        found: list[Path] = []
+        resultses: list[Path] = []
         if self.folder is not None:
             databases = sorted(find_databases(self.folder), key=self._is_linked)
-            found = [_name_results(database) for database in databases]
-        paths = list_once([*self.given, *found])
+            resultses = [_name_results(database) for database in databases]
+        paths = list_once([*self.given, *resultses])
         return sorted((self.look_at(path) for path in paths), key=_sort_key, reverse=True)
 
     def _is_linked(self, database: Path) -> bool:

@@ -36,8 +36,12 @@ class BoundedProtocol(H11Protocol):
         super().connection_made(transport)
         self._watch_idleness()
         if len(self.connections) > CONNECTIONS_MAX:
-            idle = [one for one in self.connections if isinstance(one, BoundedProtocol) and one.is_idle]
-            min(idle, key=lambda one: one._idle_since_s).transport.abort()
+            idle = [
+                connection
+                for connection in self.connections
+                if isinstance(connection, BoundedProtocol) and connection.is_idle
+            ]
+            min(idle, key=lambda item: item._idle_since_s).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         for timer in (self._idle_timer, self._stall_timer):

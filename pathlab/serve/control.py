@@ -35,7 +35,7 @@ async def control_run(request: Request) -> Response:
         raise RequestRefused(400, f"'action' is one of {', '.join(ACTIONS)}")
     service = find_service(request)
     opened = await asyncio.to_thread(service.library.open_selected, request)
-    labels = {name_source(place): path for place, path in enumerate(opened.paths)}
+    labels = {name_source(index): path for index, path in enumerate(opened.paths)}
     label = asked.get("source")
     if label is not None and label not in labels:
         raise RequestRefused(400, f"'source' is one of {', '.join(labels)}")
@@ -49,7 +49,7 @@ def request_action(folders: list[Path], action: str) -> str:
 
     Raises RequestRefused where none is written, UsageError where a request cannot be made.
     """
-    folder = next((one for one in folders if find_writer(one) is not None), None)
+    folder = next((item for item in folders if find_writer(item) is not None), None)
     if folder is None:
         raise RequestRefused(409, "no run writes these results now", hint="pathlab run continues a campaign")
     pause = PauseRequest(folder)

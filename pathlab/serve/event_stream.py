@@ -86,7 +86,7 @@ def read_position(given: str | None, sources: int) -> list[Cursor] | None:
 
 def format_position(cursors: Sequence[Cursor]) -> str:
     """The id of an event: what the reader has, of each of the results."""
-    return ",".join(f"{one.journal}.{one.trial}" for one in cursors)
+    return ",".join(f"{cursor.journal}.{cursor.trial}" for cursor in cursors)
 
 
 def format_event(described: Described, position: str | None = None) -> bytes:
@@ -200,13 +200,13 @@ class EventResponse(Response):
 
     async def _read_stored(self, feeds: Sequence[ResultsFeed], cursors: list[Cursor]) -> AsyncIterator[bytes]:
         """Some of what was stored since; ``cursors`` move on. Raises PathlabError."""
-        for place, feed in enumerate(feeds):
-            self._label = self._labels[place]
-            entries = await feed.read_after(cursors[place])
+        for index, feed in enumerate(feeds):
+            self._label = self._labels[index]
+            entries = await feed.read_after(cursors[index])
             if len(entries) > 1:
                 self._woken.set()  # there may be more
             for entry in entries:
-                cursors[place] = entry.cursor
+                cursors[index] = entry.cursor
                 described = await asyncio.to_thread(self._describe_stored, self._label, entry)
                 yield format_event(described, format_position(cursors))
 
@@ -224,10 +224,10 @@ class EventResponse(Response):
     def _describe_feeds(self, feeds: Sequence[ResultsFeed], *, whole: bool) -> list[bytes]:
         """State and progress of the results where they changed. Raises StoreError."""
         texts = []
-        for place, feed in enumerate(feeds):
-            if not whole and feed.version == self._versions[place]:
+        for index, feed in enumerate(feeds):
+            if not whole and feed.version == self._versions[index]:
                 continue
-            self._versions[place], self._label = feed.version, self._labels[place]
+            self._versions[index], self._label = feed.version, self._labels[index]
             if feed.fault is not None:
                 texts.append(format_event(_stamp("gone", results=self._label, text=str(feed.fault))))
             else:
@@ -251,8 +251,8 @@ class EventResponse(Response):
         return texts
 
 
-def _find_earlier(one: Cursor, other: Cursor) -> Cursor:
-    return Cursor(min(one.journal, other.journal), min(one.trial, other.trial))
+def _find_earlier(cursor: Cursor, other: Cursor) -> Cursor:
+    return Cursor(min(cursor.journal, other.journal), min(cursor.trial, other.trial))
 
 
 def _stamp(event: str, **fields: Any) -> Described:
@@ -275,9 +275,9 @@ def _join(texts: Sequence[bytes]) -> Iterator[bytes]:
 def _replace_infinite(value: Any) -> Any:
     """The same with None for numbers that are none."""
     if isinstance(value, dict):
-        return {key: _replace_infinite(one) for key, one in value.items()}
+        return {key: _replace_infinite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_replace_infinite(one) for one in value]
+        return [_replace_infinite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -116,7 +116,7 @@ class AccessGuard:
         headers = Headers(scope=scope)
         local = scope["server"][0] if scope.get("server") else ""
         if not self._address.is_addressed_by(headers.get("host", ""), local):
-            return _refuse(
+            return _respond_error(
                 421, f"this server is another host; use its own name and port {self._address.port}"
             )
         redeemed = self._redeem(scope, headers)
@@ -124,7 +124,7 @@ class AccessGuard:
             return redeemed
         by_cookie = self._has_session(headers)
         if not by_cookie and not self._has_key(headers):
-            return _refuse(401, NO_ACCESS)
+            return _respond_error(401, NO_ACCESS)
         if scope["method"] in READING:
             return _check_reading(scope, headers)
         return _check_writing(headers, needs_origin=by_cookie)
@@ -136,19 +136,21 @@ class AccessGuard:
         try:
             given = parse_qs(scope["query_string"].decode("ascii"), max_num_fields=20).get("token")
         except ValueError:
-            return _refuse(400, "the address has no form that a server understands")
+            return _respond_error(400, "the address has no form that a server understands")
         if not given:
             return None
         session = self._keys.redeem(given[0])
         if session is None:
-            return RedirectResponse("/", 303) if self._has_session(headers) else _refuse(401, NO_ACCESS)
+            return (
+                RedirectResponse("/", 303) if self._has_session(headers) else _respond_error(401, NO_ACCESS)
+            )
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._address.cookie, session, path="/", httponly=True, samesite="strict")
         return answer
 
     def _has_session(self, headers: Headers) -> bool:
         cookies = [cookie_parser(line) for line in headers.getlist("cookie")]
-        given = [found[self._address.cookie] for found in cookies if self._address.cookie in found]
+        given = [cooky[self._address.cookie] for cooky in cookies if self._address.cookie in cooky]
         return any(self._keys.knows_session(session) for session in given[:2])
 
     def _has_key(self, headers: Headers) -> bool:
@@ -168,18 +170,22 @@ def _check_reading(scope: Scope, headers: Headers) -> Response | None:
     """Pages of other sites may link to the page, and load nothing."""
     is_ours = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
     is_link = scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate"
-    return None if is_ours or is_link else _refuse(403, "pages of other sites get nothing from this server")
+    return (
+        None
+        if is_ours or is_link
+        else _respond_error(403, "pages of other sites get nothing from this server")
+    )
 
 
 def _check_writing(headers: Headers, *, needs_origin: bool) -> Response | None:
     origin = headers.get("origin")
     if (origin is None and needs_origin) or (origin is not None and origin != f"http://{headers['host']}"):
-        return _refuse(403, "pages of other sites change nothing on this server")
+        return _respond_error(403, "pages of other sites change nothing on this server")
     if headers.get(WRITE_HEADER) != WRITE_VALUE:
-        return _refuse(403, f"a change needs the header X-PathLab: {WRITE_VALUE}")
+        return _respond_error(403, f"a change needs the header X-PathLab: {WRITE_VALUE}")
     return None
 
 
-def _refuse(status: int, text: str) -> Response:
+def _respond_error(status: int, text: str) -> Response:
     headers = {"www-authenticate": 'Bearer realm="pathlab"'} if status == 401 else None
     return PlainTextResponse(f"{text}\n", status, headers)

@@ -33,19 +33,19 @@ class ResultsLibrary:
         self._lock = threading.Lock()
 
     @classmethod
-    def find(cls, places: Sequence[Path]) -> ResultsLibrary:
+    def find(cls, paths: Sequence[Path]) -> ResultsLibrary:
         """The library of results and at most one folder of results.
 
         Raises UsageError for two folders or too many results, StoreError where none of those named can be
         read.
         """
-        folders = [place for place in places if place.is_dir() and not (place / DATABASE_NAME).exists()]
+        folders = [place for place in paths if place.is_dir() and not (place / DATABASE_NAME).exists()]
         if len(folders) > 1:
             raise UsageError(
                 f"'{folders[0]}' and '{folders[1]}' are two folders of results",
                 hint="name results one by one, or the folder above both",
             )
-        given = [place for place in places if place not in folders]
+        given = [place for place in paths if place not in folders]
         if len(given) > SOURCES_MAX:
             raise UsageError(
                 f"{len(given)} results do not fit on the same axes, {SOURCES_MAX} do",
@@ -75,8 +75,8 @@ class ResultsLibrary:
         ids = list(dict.fromkeys(named.split(",")))
         if len(ids) > SOURCES_MAX:
             raise RequestRefused(400, f"at most {SOURCES_MAX} results fit on the same axes")
-        found = [self.catalogue.find(one) for one in ids]
-        entries = [entry for entry in found if entry is not None]
+        result = [self.catalogue.find(item) for item in ids]
+        entries = [entry for entry in result if entry is not None]
         if len(entries) < len(ids):
             raise RequestRefused(410, _GONE, hint="choose results again: load the page without open=")
         return entries
@@ -112,5 +112,5 @@ class ResultsLibrary:
         return known
 
     def _is_full(self) -> bool:
-        trials = sum(one.count_trials() for one in self._open.values())
+        trials = sum(item.count_trials() for item in self._open.values())
         return len(self._open) > OPEN_SETS_MAX or trials > OPEN_TRIALS_MAX

@@ -15,6 +15,6 @@ def describe_row(results: ExploredResults, row: int) -> dict[str, Any]:
     bits, code = int(results.flag_bits[row]), int(results.reason_codes[row])
     return {
         **results.read_row(row),
-        "flags": [name for place, name in enumerate(results.flags) if bits >> place & 1],
+        "flags": [name for index, name in enumerate(results.flags) if bits >> index & 1],
         "reason": None if code < 0 else results.reasons[code],
     }

@@ -27,7 +27,7 @@ def list_plan_routes() -> list[Route]:
 def send_plan(request: Request) -> Response:
     """``count`` rows from ``first`` on of the plan of ``results``, and how many rows there are."""
     opened = find_service(request).library.open_selected(request)
-    labels = {name_source(place): path for place, path in enumerate(opened.paths)}
+    labels = {name_source(index): path for index, path in enumerate(opened.paths)}
     label = request.query_params.get("results", "A")
     if label not in labels:
         raise RequestRefused(400, f"'results' is one of {', '.join(labels)}")

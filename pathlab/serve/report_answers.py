@@ -44,13 +44,13 @@ def send_answer(request: Request) -> Response:
     entries = service.library.select(request)
     if any(entry.state == RUNNING for entry in entries):
         return answer_json({"running": True, "results": []})
-    found = []
+    result = []
     for entry in entries:
         with service.analysing, StudiedResults.open(entry.path) as stored:
-            answers = [asdict(one) for one in list_answers(stored)]
+            answers = [asdict(answer) for answer in list_answers(stored)]
         open_ = f"?open={entry.results_id}"
-        found.append({"answers": answers, "report": f"report{open_}", "explorer": open_})
-    return answer_json({"running": False, "results": found})
+        result.append({"answers": answers, "report": f"report{open_}", "explorer": open_})
+    return answer_json({"running": False, "results": result})
 
 
 def send_report(request: Request) -> Response:

@@ -197,9 +197,9 @@ class ResultsFeed:
         if cursor == self.position or self._results is None:
             return []
         kept = list(self._kept)
-        for place in range(len(kept) - 1, -1, -1):
-            if kept[place][0] == cursor:
-                return [entry for _, entry in kept[place : place + BATCH]]
+        for index in range(len(kept) - 1, -1, -1):
+            if kept[index][0] == cursor:
+                return [entry for _, entry in kept[index : index + BATCH]]
         return await asyncio.to_thread(read_entries, self._results, cursor, BATCH)
 
     def find_state(self) -> RunState:
@@ -227,18 +227,18 @@ class ResultsFeed:
 
 
 def _identify(database: Path) -> tuple[int, int]:
-    found = database.stat()
-    return found.st_dev, found.st_ino
+    result = database.stat()
+    return result.st_dev, result.st_ino
 
 
 def _is_older(signature: Signature, time_s: float) -> bool:
     """Whether all files changed last before a time, seconds since the epoch."""
-    return all(found is None or found[-1] < time_s * 1e9 for found in signature)
+    return all(result is None or result[-1] < time_s * 1e9 for result in signature)
 
 
 def _stat(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        result = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return result.st_ino, result.st_size, result.st_mtime_ns

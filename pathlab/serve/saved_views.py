@@ -80,8 +80,8 @@ async def delete_view(request: Request) -> Response:
 def find_folders(request: Request) -> dict[str, Path]:
     """The folders of the open results by their label. Raises RequestRefused where one is not there."""
     library = find_service(request).library
-    wanted = [one for one in request.query_params.get("open", "").split(",") if one]
-    entries = [library.catalogue.find(one) for one in wanted] if wanted else library.list_given()
+    wanted = [item for item in request.query_params.get("open", "").split(",") if item]
+    entries = [library.catalogue.find(item) for item in wanted] if wanted else library.list_given()
     if not entries or None in entries:
         raise RequestRefused(404, "these results were deleted", hint="reload the page")
     paths = [entry.path for entry in entries if entry is not None]
@@ -92,7 +92,7 @@ def find_folders(request: Request) -> dict[str, Path]:
 
 
 def _read_text(given: Any, key: str) -> str:
-    found = given.get(key) if isinstance(given, dict) else None
-    if not isinstance(found, str):
+    result = given.get(key) if isinstance(given, dict) else None
+    if not isinstance(result, str):
         raise RequestRefused(400, f"'{key}' is missing, or no text")
-    return found
+    return result

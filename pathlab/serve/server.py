@@ -80,7 +80,7 @@ def bind_listener(address: str = LOOPBACK, port: int = 0) -> Listener:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise _refuse_place(address, port, error) from error
+        raise _describe_bind_error(address, port, error) from error
     numeric, bound = listening.getsockname()[:2]
     return _name_listener(listening, address, ipaddress.ip_address(numeric.partition("%")[0]), bound)
 
@@ -110,7 +110,7 @@ def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _refuse_place(address: str, port: int, error: OSError) -> UsageError:
+def _describe_bind_error(address: str, port: int, error: OSError) -> UsageError:
     if error.errno == errno.EADDRINUSE:
         return UsageError(
             f"port {port} of {address} is in use",

@@ -54,10 +54,10 @@ def send_course(request: Request) -> Response:
     opened, row = _find_trial(request)
     cache = find_service(request).courses
     with opened.lock:
-        found = read_course(
+        course = read_course(
             opened.results, row, series, start_s=start_s, end_s=end_s, pixels=pixels, cache=cache
         )
-    return answer_json(found)
+    return answer_json(course)
 
 
 def send_verdicts(request: Request) -> Response:

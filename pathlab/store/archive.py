@@ -154,7 +154,7 @@ def _merge(opened: list[Results], out: Path) -> Path:
             text="",
             environment=_join_environments([results.campaign.environment for results in opened]),
         )
-    _refuse_same_imports(opened)
+    _check_distinct_imports(opened)
     plans = _renumber([results.plan() for results in opened])
     rows = [row for plan in plans for row in plan.values()]
     with create_whole(out, campaign, rows) as merged:
@@ -190,7 +190,7 @@ def _list_nodes(lab: dict[str, Any]) -> set[str]:
     return {str(node) for link in lab.get("links", ()) for node in link.get("between", ("",))}
 
 
-def _refuse_same_imports(opened: list[Results]) -> None:
+def _check_distinct_imports(opened: list[Results]) -> None:
     """One measurement must not count twice."""
     seen: dict[tuple[str, str], Path] = {}
     for number, results in enumerate(opened):
@@ -231,7 +231,7 @@ def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> Non
         moved = dataclasses.replace(record, plan_row=row.row, cycle=row.cycle)
         series = {kind: results.series_table(number, kind) for kind in kinds.get(number, ())}
         place = functools.partial(copy_captures, results.folder, number, merged.folder)
-        merged.add_trial(moved, series, origin=origins.get(number), place=place)
+        merged.add_trial(moved, series, origin=origins.get(number), index=place)
 
 
 def find_databases(folder: Path) -> list[Path]:
@@ -276,8 +276,8 @@ def _list_begun(results: Results) -> dict[int, datetime.datetime]:
 
 
 def _count_series(connection: sa.Connection, numbers: set[int]) -> int:
-    found = connection.execute(sa.select(SERIES.c.trial_id)).scalars()
-    return sum(number in numbers for number in found)
+    result = connection.execute(sa.select(SERIES.c.trial_id)).scalars()
+    return sum(number in numbers for number in result)
 
 
 def _shrink(database: Path) -> None:

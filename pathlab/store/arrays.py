@@ -67,9 +67,9 @@ def read_floats(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 def read_objects(column: pa.ChunkedArray) -> NDArray[Any]:
     """Any column as Python's objects, None where null."""
-    found = np.empty(len(column), dtype=object)
-    found[:] = column.to_pylist()
-    return found
+    result = np.empty(len(column), dtype=object)
+    result[:] = column.to_pylist()
+    return result
 
 
 def _read_part(part: pa.Array) -> NDArray[np.float64]:

@@ -82,29 +82,29 @@ def place_captures(folder: Path, trial_id: int, files: Mapping[str, IO[bytes]]) 
     return failures
 
 
-def _place(file: IO[bytes], name: str, place: int) -> None:
+def _place(file: IO[bytes], name: str, index: int) -> None:
     file.flush()
     os.fsync(file.fileno())
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(name, dir_fd=place)  # of a trial that was never stored: the process was killed
+        os.unlink(name, dir_fd=index)  # of a trial that was never stored: the process was killed
     try:
-        os.link(f"/proc/self/fd/{file.fileno()}", name, dst_dir_fd=place, follow_symlinks=True)
+        os.link(f"/proc/self/fd/{file.fileno()}", name, dst_dir_fd=index, follow_symlinks=True)
     except OSError:
         file.seek(0)
-        _copy(file, name, place)
+        _copy(file, name, index)
 
 
-def _copy(file: IO[bytes], name: str, place: int) -> None:
+def _copy(file: IO[bytes], name: str, index: int) -> None:
     """Put a copy of an open file in its place whole, or what is left of it is removed later."""
     unfinished = name + _UNFINISHED
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(unfinished, dir_fd=place)
+        os.unlink(unfinished, dir_fd=index)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(unfinished, flags, FILE_MODE, dir_fd=place), "wb") as copy:
+    with os.fdopen(os.open(unfinished, flags, FILE_MODE, dir_fd=index), "wb") as copy:
         shutil.copyfileobj(file, copy, _PIECE_BYTES)
         copy.flush()
         os.fsync(copy.fileno())
-    os.replace(unfinished, name, src_dir_fd=place, dst_dir_fd=place)
+    os.replace(unfinished, name, src_dir_fd=index, dst_dir_fd=index)
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -78,8 +78,8 @@ def _check_sqlite(database: Path) -> Iterator[str]:
 def _check_records(connection: sa.Connection) -> Iterator[str]:
     """Every column of every row, then trials against their plan."""
     for record, table in TABLES.items():
-        found = connection.execute(sa.select(table), execution_options={"yield_per": _BATCH_ROWS})
-        for rows in found.partitions():
+        result = connection.execute(sa.select(table), execution_options={"yield_per": _BATCH_ROWS})
+        for rows in result.partitions():
             faults = [*list_type_faults(record, rows)]
             yield from faults
             if not faults:  # what has a wrong type is not looked into
@@ -116,24 +116,24 @@ def _check_series(connection: sa.Connection) -> Iterator[str | None]:
         if not isinstance(trial_id, int) or kind not in SERIES_KINDS:
             yield f"table 'series' has a row of trial {trial_id!r} and kind {kind!r}, which there is not"
             continue
-        found = connection.execute(
+        result = connection.execute(
             sa.select(SERIES.c.rows, SERIES.c.sha256, SERIES.c.blob).where(
                 SERIES.c.trial_id == trial_id, SERIES.c.kind == kind
             )
         ).one()
-        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, found)
+        yield _check_blob(f"series '{kind}' of trial {trial_id}", kind, result)
 
 
-def _check_blob(subject: str, kind: str, found: Any) -> str | None:
-    if not isinstance(found.blob, bytes) or not isinstance(found.rows, int):
+def _check_blob(subject: str, kind: str, result: Any) -> str | None:
+    if not isinstance(result.blob, bytes) or not isinstance(result.rows, int):
         return f"{subject} holds no bytes, or no number of rows"
-    if hashlib.sha256(found.blob).hexdigest() != found.sha256:
+    if hashlib.sha256(result.blob).hexdigest() != result.sha256:
         return f"{subject} does not have the digest that was stored with it"
     try:
-        table = decode_series(kind, found.blob)
+        table = decode_series(kind, result.blob)
     except PathlabError as error:
         return f"{subject}: {error}"
-    if table.num_rows != found.rows:
-        return f"{subject} has {table.num_rows} rows where {found.rows} were stored"
+    if table.num_rows != result.rows:
+        return f"{subject} has {table.num_rows} rows where {result.rows} were stored"
     fault = find_column_fault(kind, table)
     return None if fault is None else f"{subject}: {fault}"

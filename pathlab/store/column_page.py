@@ -54,7 +54,7 @@ def render_column_page() -> str:
         head = ("column", "type", "unit", "may be empty", "meaning")
         parts.append(_render_table(f"`{table.name}`", head, first + rows))
     for title, members in (("Statuses", Status), ("Stages", Stage), ("Flags", Flag)):
-        described = [[f"`{one.value}`", one.meaning] for one in members]
+        described = [[f"`{member.value}`", member.meaning] for member in members]
         if members is Flag:
             described.append([f"`NAME{NOT_GRANTED}`", NOT_GRANTED_MEANING])
         parts.append(_render_table(title, ("text", "meaning"), described))

@@ -47,11 +47,11 @@ def stream_columns(
         cursor = raw.execute(str(text), bound)
         while rows := _fetch(raw, cursor):
             nothing = (None,) * len(rows)
-            found = {
+            result = {
                 name: _check(read, types[name], decoders[name])
                 for name, read in zip(filled, zip(*rows, strict=True), strict=True)
             }
-            yield {name: found.get(name, nothing) for name in names}
+            yield {name: result.get(name, nothing) for name in names}
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise

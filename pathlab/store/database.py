@@ -16,7 +16,7 @@ from pathlab._version import VERSION
 from pathlab.errors import StoreError
 from pathlab.files import FILE_MODE
 from pathlab.store.faults import translate_faults
-from pathlab.store.location import refuse_foreign
+from pathlab.store.location import describe_foreign_file
 from pathlab.store.lock import find_writer, name_lock
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.row_check import build_row
@@ -72,8 +72,8 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
     with translate_faults(database), engine.connect() as connection:
         marked = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
         if not marked or not sa.inspect(connection).has_table(META.name):
-            raise refuse_foreign(database)
-        _refuse_programs(connection, database)
+            raise describe_foreign_file(database)
+        _check_no_programs(connection, database)
         rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
     meta = {str(row.name): str(row.value) for row in rows}
     check_format(meta, database)
@@ -83,7 +83,7 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
 def check_format(meta: Mapping[str, str], database: Path) -> None:
     """Raise StoreError unless the ``meta`` table is that of a format which this program reads."""
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
-        raise refuse_foreign(database)
+        raise describe_foreign_file(database)
     if int(meta["format_version"]) != FORMAT_VERSION:
         writer = meta.get("program_version", "unknown")
         raise StoreError(
@@ -114,7 +114,7 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
         sync_folder(database.parent)
 
 
-def _refuse_programs(connection: sa.Connection, database: Path) -> None:
+def _check_no_programs(connection: sa.Connection, database: Path) -> None:
     """Raise StoreError for a table of ours that computes its rows or acts on a change.
 
     A view may have rows without end, a virtual table code, a trigger change what PathLab stores.

@@ -38,7 +38,10 @@ def build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
     for trial in selection.trials:
         planned = {f"{PLANNED}{name}": value for name, value in trial.settings.items()}
         rows.append({"trial_id": trial.trial_id, **describe_record(trial.record), **planned})
-    fields = [_TRIAL_ID, *(_FLAGS if one.name == _FLAGS.name else one for one in _record_fields(TrialRecord))]
+    fields = [
+        _TRIAL_ID,
+        *(_FLAGS if field.name == _FLAGS.name else field for field in _record_fields(TrialRecord)),
+    ]
     fields.append(_field(USABLE, pa.bool_(), USABLE_MEANING, None))
     yield "trials", _build_table(rows, fields, selection)
     plan = [asdict(row) for row in selection.results.plan()]

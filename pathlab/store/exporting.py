@@ -153,12 +153,12 @@ class ExportFormat:
 
     def list_instead(self, selection: Selection) -> dict[str, list[int]]:
         """The trials that are written by the intervals of the other end, by number, for each such series."""
-        found: dict[str, list[int]] = {}
+        result: dict[str, list[int]] = {}
         for trial in selection.trials if self.find_instead else ():
             kind = self.find_instead(selection, trial) if self.find_instead else None
             if kind is not None:
-                found.setdefault(kind, []).append(trial.trial_id)
-        return found
+                result.setdefault(kind, []).append(trial.trial_id)
+        return result
 
     def _keeps_needed(self, selection: Selection, trial: ChosenTrial) -> bool:
         kept = {*trial.kinds} & {*self.needs}
@@ -173,8 +173,8 @@ def list_formats() -> list[str]:
 
 def load_format(name: str) -> ExportFormat:
     """One of ``list_formats()``, with the libraries that it needs."""
-    found: ExportFormat = importlib.import_module(f"{exporters.__name__}.{name}").FORMAT
-    return found
+    result: ExportFormat = importlib.import_module(f"{exporters.__name__}.{name}").FORMAT
+    return result
 
 
 @contextlib.contextmanager

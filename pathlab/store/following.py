@@ -59,16 +59,16 @@ def read_entries(results: Results, after: Cursor, most: int) -> list[StoredEntry
         list(zip([int(row.journal_id) for row in entries], journal, strict=True)),
         list(zip([int(row.trial_id) for row in trials], measured, strict=True)),
     )
-    found = []
+    result = []
     left = {JournalRecord: len(entries), TrialRecord: len(trials)}
     full = {JournalRecord: len(entries) == most, TrialRecord: len(trials) == most}
     for entry in merged:
         kind = type(entry.record)
-        found.append(entry)
+        result.append(entry)
         left[kind] -= 1
         if full[kind] and not left[kind]:  # more of its kind may come before the other kind's next
             break
-    return found
+    return result
 
 
 def read_last(results: Results) -> Cursor:

@@ -99,16 +99,16 @@ class HistogramLayout:
         places: Integers = shift * self.half + (scaled >> shift)
         return places
 
-    def find_lowest(self, places: Integers) -> Integers:
+    def find_lowest(self, indices: Integers) -> Integers:
         """The smallest value that is counted at each place."""
-        shift = np.maximum(places // self.half - 1, 0)
-        lowest: Integers = (places - shift * self.half) << (shift + self.unit_bits)
+        shift = np.maximum(indices // self.half - 1, 0)
+        lowest: Integers = (indices - shift * self.half) << (shift + self.unit_bits)
         return lowest
 
-    def find_highest(self, places: Integers) -> Integers:
+    def find_highest(self, indices: Integers) -> Integers:
         """The largest value that is counted at each place."""
-        width = np.left_shift(1, np.maximum(places // self.half - 1, 0) + self.unit_bits)
-        highest: Integers = self.find_lowest(places) + (width - 1)
+        width = np.left_shift(1, np.maximum(indices // self.half - 1, 0) + self.unit_bits)
+        highest: Integers = self.find_lowest(indices) + (width - 1)
         return highest
 
 
@@ -153,11 +153,11 @@ class Histogram:
         Without any it is an empty one of the engine's layout. Raises HistogramError as ``decode`` does, and
         for different layouts.
         """
-        found = [_read_payload(data) for data in encoded]
-        layouts = {layout for layout, _ in found} or {HistogramLayout()}
+        result = [_read_payload(data) for data in encoded]
+        layouts = {layout for layout, _ in result} or {HistogramLayout()}
         layout = _choose_layout(layouts)
         total = np.zeros(layout.places, np.int64)
-        for payloads in _group([payload for _, payload in found]):
+        for payloads in _group([payload for _, payload in result]):
             _add_counts(total, payloads)
         return cls._build(layout, total, exact)
 
@@ -165,16 +165,16 @@ class Histogram:
     def merge(cls, histograms: Iterable[Histogram]) -> Self:
         """The sum of histograms of one layout. Raises HistogramError for different ones."""
         added = [*histograms]
-        layout = _choose_layout({one.layout for one in added} or {HistogramLayout()})
+        layout = _choose_layout({item.layout for item in added} or {HistogramLayout()})
         total = np.zeros(layout.places, np.int64)
-        for one in added:
-            total[one.places] += one.counts
-        return cls._build(layout, total, add_figures(one.exact for one in added if one.exact))
+        for item in added:
+            total[item.places] += item.counts
+        return cls._build(layout, total, add_figures(item.exact for item in added if item.exact))
 
     @classmethod
     def _build(cls, layout: HistogramLayout, total: Integers, exact: ExactFigures | None) -> Self:
-        places = np.flatnonzero(total)
-        histogram = cls(layout, places, total[places], None)
+        indices = np.flatnonzero(total)
+        histogram = cls(layout, indices, total[indices], None)
         if float(histogram.counts.sum(dtype=np.float64)) >= _COUNT_LIMIT:
             raise HistogramError(f"counts more than {_COUNT_LIMIT} values")
         return replace(histogram, exact=_check_figures(histogram, exact))
@@ -228,12 +228,14 @@ def _find_rank(ratio: float, count: int) -> int:
 
 def add_figures(figures: Iterable[ExactFigures]) -> ExactFigures | None:
     """The figures of all values together; None of none."""
-    found = [*figures]
-    count = sum(one.count for one in found)
+    result = [*figures]
+    count = sum(item.count for item in result)
     if not count:
         return None
-    mean_ns = math.fsum(one.mean_ns * one.count for one in found) / count
-    return ExactFigures(count, min(one.min_ns for one in found), max(one.max_ns for one in found), mean_ns)
+    mean_ns = math.fsum(item.mean_ns * item.count for item in result) / count
+    return ExactFigures(
+        count, min(item.min_ns for item in result), max(item.max_ns for item in result), mean_ns
+    )
 
 
 def _choose_layout(layouts: set[HistogramLayout]) -> HistogramLayout:
@@ -255,8 +257,8 @@ def _check_figures(histogram: Histogram, stated: ExactFigures | None) -> ExactFi
         mean_ns = float(np.average(middles, weights=histogram.counts))
         return ExactFigures(histogram.count, int(lowest[0]), int(highest[-1]), mean_ns)
     inside = all(
-        low <= one <= high
-        for low, one, high in zip(lowest, (stated.min_ns, stated.max_ns), highest, strict=True)
+        low <= item <= high
+        for low, item, high in zip(lowest, (stated.min_ns, stated.max_ns), highest, strict=True)
     )
     if stated.count != histogram.count or not inside:
         raise HistogramError(f"does not hold the {stated.count} values that are stated beside it")
@@ -349,25 +351,25 @@ def _decode_varints(data: NDArray[np.uint8]) -> tuple[Integers, Integers]:
     if sizes.max() > _VARINT_BYTES_MAX:
         raise HistogramError(f"counts more than {_COUNT_LIMIT} values")
     numbers = np.zeros(len(ends), np.int64)
-    for place in range(int(sizes.max())):
-        longer = sizes > place
-        numbers[longer] |= (data[begins[longer] + place] & 0x7F).astype(np.int64) << 7 * place
+    for index in range(int(sizes.max())):
+        longer = sizes > index
+        numbers[longer] |= (data[begins[longer] + index] & 0x7F).astype(np.int64) << 7 * index
     return (numbers >> 1) ^ -(numbers & 1), begins
 
 
-def _encode_counts(places: Integers, counts: Integers) -> bytes:
+def _encode_counts(indices: Integers, counts: Integers) -> bytes:
     """The counts up to the last one that is not 0."""
-    if not places.size:
+    if not indices.size:
         return b""
-    gaps = np.diff(places, prepend=-1) - 1
+    gaps = np.diff(indices, prepend=-1) - 1
     numbers = np.stack([np.where(gaps == 1, 0, -gaps), counts], axis=1).ravel()
     numbers = numbers[np.stack([gaps > 0, np.ones(len(gaps), bool)], axis=1).ravel()]
     rest = (numbers << 1) ^ (numbers >> 63)
     sizes = 1 + sum((rest >> 7 * more > 0).astype(np.int64) for more in range(1, _VARINT_BYTES_MAX))
     begins = np.cumsum(sizes) - sizes
     data = np.zeros(int(sizes.sum()), np.uint8)
-    for place in range(int(sizes.max())):
-        longer = sizes > place
-        more = np.where(sizes[longer] > place + 1, 0x80, 0)
-        data[begins[longer] + place] = (rest[longer] >> 7 * place) & 0x7F | more
+    for index in range(int(sizes.max())):
+        longer = sizes > index
+        more = np.where(sizes[longer] > index + 1, 0x80, 0)
+        data[begins[longer] + index] = (rest[longer] >> 7 * index) & 0x7F | more
     return data.tobytes()

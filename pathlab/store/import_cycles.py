@@ -34,20 +34,20 @@ class TimedTrial:
 def read_start(started_utc: str) -> datetime.datetime | None:
     """The time of a record, None where it is none."""
     try:
-        found = datetime.datetime.fromisoformat(started_utc)
+        result = datetime.datetime.fromisoformat(started_utc)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return result if result.tzinfo else result.replace(tzinfo=datetime.UTC)
 
 
 def sort_by_time(trials: Sequence[TimedTrial]) -> list[int]:
     """The places of the trials in the order of their times; of equal ones, each condition once in turn."""
     seen: Counter[Hashable] = Counter()
     keys = []
-    for place, trial in enumerate(trials):
-        keys.append((trial.started or _NEVER, seen[trial.started, trial.condition], place))
+    for index, trial in enumerate(trials):
+        keys.append((trial.started or _NEVER, seen[trial.started, trial.condition], index))
         seen[trial.started, trial.condition] += 1
-    return [place for *_, place in sorted(keys)]
+    return [index for *_, index in sorted(keys)]
 
 
 def time_trial(record: TrialRecord, settings: Mapping[str, Any]) -> TimedTrial:
@@ -65,7 +65,7 @@ def continue_cycles(results: Results, new: Sequence[TimedTrial]) -> list[int]:
         for record in results.records(cycle=last)
         if record.plan_row in settings
     ]
-    latest = [latest[place] for place in sort_by_time(latest)]
+    latest = [latest[index] for index in sort_by_time(latest)]
     known = [trial.started for trial in latest if trial.started is not None]
     if not latest or not new or new[0].started is None or not known or new[0].started < max(known):
         return [last + 1 + cycle for cycle in number_cycles(new)]
@@ -82,11 +82,11 @@ def number_cycles(trials: Sequence[TimedTrial]) -> list[int]:
     longest_s = _find_longest_pause_s(trials)
     cycles: list[int] = []
     members: set[Hashable] = set()
-    for place, trial in enumerate(trials):
-        pause_s = _measure_pause_s(trials[place - 1], trial) if place else 0.0
-        if place and (trial.condition in members or pause_s > longest_s):
+    for index, trial in enumerate(trials):
+        pause_s = _measure_pause_s(trials[index - 1], trial) if index else 0.0
+        if index and (trial.condition in members or pause_s > longest_s):
             members.clear()
-        cycles.append(0 if not place else cycles[-1] + (not members))
+        cycles.append(0 if not index else cycles[-1] + (not members))
         members.add(trial.condition)
     return cycles
 

@@ -133,7 +133,7 @@ class Measurement:
         for column, (setting, instead) in _BOUNDED_COLUMNS.items():
             if column in known and not _is_within(setting, known[column], notes):
                 known[column] = instead
-        settings = {name: one for name, one in settings.items() if _is_within(name, one, notes)}
+        settings = {name: item for name, item in settings.items() if _is_within(name, item, notes)}
         for load in ("loaded", "unloaded"):
             probes = self.series.get(f"{load}_probes", ())
             rtts_ns, waits_ns = ([row.get(name) for row in probes] for name in ("rtt_ns", "waited_ns"))
@@ -219,14 +219,14 @@ def measure_gap(rows: Sequence[Mapping[str, Any]], interval_ns: int) -> int:
     streams: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         streams.setdefault(row["stream"], []).append(row)
-    found = [0]
+    result = [0]
     for own in streams.values():
         crossed = False
         for before, after in pairwise(sorted(own, key=lambda row: int(row["index"]))):
             length_ns = before["end_ns"] - before["start_ns"]
-            found += [after["start_ns"] - before["end_ns"], length_ns - (1 + crossed) * interval_ns]
+            result += [after["start_ns"] - before["end_ns"], length_ns - (1 + crossed) * interval_ns]
             crossed = before["phase"] == Phase.WARMUP and after["phase"] == Phase.STEADY
-    return max(found)
+    return max(result)
 
 
 def measure_probe_gap(rows: Sequence[Mapping[str, Any]], spacing_ns: int) -> int:
@@ -321,13 +321,13 @@ def read_exported(fields: Fields) -> Exported | None:
     settings = fields.sub("settings")
     for name, level in settings.value.items():
         if not isinstance(level, (str, int, float, bool, type(None))):
-            settings.refuse(f"{settings.place}.{name} is neither a text nor a number")
+            settings.fail(f"{settings.place}.{name} is neither a text nor a number")
     marks = fields.value.get("flags")
     if not isinstance(marks, list) or not all(isinstance(m, str) and _FLAG.fullmatch(m) for m in marks):
-        fields.refuse(f"{fields.place}.flags is not a list of flags")
+        fields.fail(f"{fields.place}.flags is not a list of flags")
     kind = fields.text("intervals_of")
     if kind not in (None, SENDER_INTERVALS, RECEIVER_INTERVALS):
-        fields.refuse(f"{fields.place}.intervals_of is neither {SENDER_INTERVALS} nor {RECEIVER_INTERVALS}")
+        fields.fail(f"{fields.place}.intervals_of is neither {SENDER_INTERVALS} nor {RECEIVER_INTERVALS}")
     failure = {name: fields.text(name) for name in ("status", "failed_stage", "failure")}
     return Exported(
         settings=dict(settings.value),

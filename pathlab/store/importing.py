@@ -79,16 +79,16 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
     Raises UsageError for a file that was imported before or is given twice, StoreError when they cannot be
     stored; then none is.
     """
-    _refuse_repeats(results, files)
+    _check_no_repeats(results, files)
     next_row = results.find_plan_end()[0] + 1
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     pairs = [(file.document, trial) for file in files for trial in file.trials]
     timed = [time_trial(trial.record, trial.settings) for _, trial in pairs]
     order = sort_by_time(timed)
-    cycles = continue_cycles(results, [timed[place] for place in order])
+    cycles = continue_cycles(results, [timed[index] for index in order])
     numbers = []
     with results.writing("imported trials") as connection:
-        for cycle, (document, trial) in zip(cycles, [pairs[place] for place in order], strict=True):
+        for cycle, (document, trial) in zip(cycles, [pairs[index] for index in order], strict=True):
             record = dataclasses.replace(trial.record, plan_row=next_row, cycle=cycle)
             next_row += 1
             row = PlanRecord(
@@ -130,22 +130,22 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
     trials: list[ImportedTrial] = []
     refused: StoreError | None = None
     unknown = 0
-    known = [_load_importer(one) for one in list_importers()]
+    known = [_load_importer(item) for item in list_importers()]
     groups = _group_values(parsed.values)
     for values in groups[:GROUPS_MAX]:
         given = GivenFile(document=document, values=values)
         try:
-            found = next(
-                (one for importer in known if (one := importer.read_trials(given)) is not None), None
+            result = next(
+                (item for importer in known if (item := importer.read_trials(given)) is not None), None
             )
         except StoreError as error:
             if len(notes) < NOTES_MAX:
                 notes.append(f"one measurement was left out: {error.message}")
             refused = refused or error
             continue
-        if found is None:
+        if result is None:
             unknown += 1
-        trials += _number_parts(found or (), {trial.part for trial in trials})
+        trials += _number_parts(result or (), {trial.part for trial in trials})
     if not trials:
         titles = ", ".join(importer.TITLE for importer in known)
         plain = describe_plain_text(document) if parsed.fault is not None else None
@@ -163,8 +163,8 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
 
 def _group_values(values: Sequence[tuple[Any, int]]) -> list[list[tuple[Any, int]]]:
     """All that iperf3 wrote together, as it writes a test in many pieces; every other value for itself."""
-    ours = [one for one in values if is_of_iperf3(one[0])]
-    others = [[one] for one in values if not is_of_iperf3(one[0])]
+    ours = [value for value in values if is_of_iperf3(value[0])]
+    others = [[value] for value in values if not is_of_iperf3(value[0])]
     return [ours, *others] if ours else others
 
 
@@ -178,7 +178,7 @@ def _number_parts(trials: Iterable[ImportedTrial], taken: set[str]) -> list[Impo
     numbered = []
     for trial in trials:
         names = (f"{number}-{trial.part}" for number in itertools.count(2))
-        part = trial.part if trial.part not in taken else next(one for one in names if one not in taken)
+        part = trial.part if trial.part not in taken else next(name for name in names if name not in taken)
         taken.add(part)
         numbered.append(dataclasses.replace(trial, part=part))
     return numbered
@@ -197,7 +197,7 @@ def _rename(trial: ImportedTrial, source: str | None, destination: str | None) -
     return dataclasses.replace(trial, record=record)
 
 
-def _refuse_repeats(results: Results, files: Sequence[ReadFile]) -> None:
+def _check_no_repeats(results: Results, files: Sequence[ReadFile]) -> None:
     known = {origin.file_sha256: number for number, origin in results.origins().items()}
     seen: dict[str, str] = {}
     for file in files:

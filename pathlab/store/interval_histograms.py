@@ -93,8 +93,8 @@ def _find_quantile(histogram: Histogram, ratio: float, late: int, bound_ns: int 
         return histogram.quantile_ns(ratio)
     if not histogram.count:
         return None
-    found = histogram.quantile_ns(min(1.0, ratio * (histogram.count + late) / histogram.count))
-    return found if found is not None and found < bound_ns else None
+    result = histogram.quantile_ns(min(1.0, ratio * (histogram.count + late) / histogram.count))
+    return result if result is not None and result < bound_ns else None
 
 
 def select_phase(table: pa.Table, phase: Phase) -> pa.Table:
@@ -117,10 +117,10 @@ def _add_figures(rows: pa.Table) -> ExactFigures | None:
     """The figures of all rows; None where a row does not state them."""
     columns = [rows[name] for name in ("min_ns", "max_ns", "mean_ns") if name in rows.column_names]
     whole = [column for column in columns[:2] if pa.types.is_integer(column.type)]
-    if not rows.num_rows or len(columns) < 3 or len(whole) < 2 or any(one.null_count for one in columns):
+    if not rows.num_rows or len(columns) < 3 or len(whole) < 2 or any(item.null_count for item in columns):
         return None
     mean_ns = float(np.average(read_floats(columns[2]), weights=read_floats(rows["count"])))
     count, least, most = (
-        found.as_py() for found in (pc.sum(rows["count"]), pc.min(whole[0]), pc.max(whole[1]))
+        result.as_py() for result in (pc.sum(rows["count"]), pc.min(whole[0]), pc.max(whole[1]))
     )
     return ExactFigures(count, least, most, mean_ns) if math.isfinite(mean_ns) else None

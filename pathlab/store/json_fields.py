@@ -187,9 +187,9 @@ class _TextReader:
             self._note_no_number()
         repeated = self._decoder.take_repeated()
         following = _skip_space(self._text, end)
-        found = [value] if isinstance(value, dict) else value
-        if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
-            self.values += [(one, 0 if place else repeated) for place, one in enumerate(found)]
+        result = [value] if isinstance(value, dict) else value
+        if isinstance(result, list) and result and all(isinstance(item, dict) for item in result):
+            self.values += [(item, 0 if index else repeated) for index, item in enumerate(result)]
             if following >= len(self._text) or self._text[following] in "{[":
                 return following
             return self._skip(following)
@@ -272,9 +272,9 @@ class _TextReader:
     def _find_start(self, at: int) -> int:
         """Where the next value may begin: at the begin of a line, or behind words in it."""
         if self._text[at] != "{":
-            found = _BRACE_AHEAD.match(self._text, at + 1)
-            if found is not None:
-                return found.end() - 1
+            match = _BRACE_AHEAD.match(self._text, at + 1)
+            if match is not None:
+                return match.end() - 1
         start = _START.search(self._text, at + 1)
         return len(self._text) if start is None else start.end() - 1
 
@@ -324,8 +324,8 @@ class _CountingDecoder(json.JSONDecoder):
 
     def take_repeated(self) -> int:
         """How many there were since the last call."""
-        found, self._repeated = self._repeated, 0
-        return found
+        result, self._repeated = self._repeated, 0
+        return result
 
     def _read_number(self, text: str) -> float | None:
         number = float(text)
@@ -343,17 +343,17 @@ class _CountingDecoder(json.JSONDecoder):
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _TEXT.search(text, at)
-    return len(text) if found is None else found.start()
+    match = _TEXT.search(text, at)
+    return len(text) if match is None else match.start()
 
 
-def _replace_number(found: re.Match[str]) -> str:
+def _replace_number(result: re.Match[str]) -> str:
     """The same length of text, so that places in it stay the same."""
-    text = found.group()
+    text = result.group()
     if text.startswith('"'):
         return text
-    if found["exponent"]:
-        return f"{found['exponent']}+{found['digits']}"
+    if result["exponent"]:
+        return f"{result['exponent']}+{result['digits']}"
     return "null".ljust(len(text)) if len(text) >= len("null") else "NaN"
 
 
@@ -390,7 +390,7 @@ class Fields:
         self.name, self.place = name, place
         self.notes: list[str] = [] if notes is None else notes
         if not isinstance(value, dict):
-            self._refuse(place or "the file", value, "an object")
+            self._fail_value(place or "the file", value, "an object")
         self.value: dict[str, Any] = value
 
     def __contains__(self, key: str) -> bool:
@@ -414,9 +414,11 @@ class Fields:
         if value is None:
             return []
         if not isinstance(value, list):
-            self._refuse(self._path(key), value, "a list")
-        places = [f"{self._path(key)}[{number}]" for number in range(len(value))]
-        return [Fields(item, self.name, place, self.notes) for item, place in zip(value, places, strict=True)]
+            self._fail_value(self._path(key), value, "a list")
+        indices = [f"{self._path(key)}[{number}]" for number in range(len(value))]
+        return [
+            Fields(item, self.name, place, self.notes) for item, place in zip(value, indices, strict=True)
+        ]
 
     def number(self, key: str) -> float | None:
         """A finite number, or None where there is none."""
@@ -424,7 +426,7 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _INT_64:
-            self._refuse(self._path(key), value, "a number within 64 bits")
+            self._fail_value(self._path(key), value, "a number within 64 bits")
         return float(value)
 
     def whole(self, key: str) -> int | None:
@@ -436,7 +438,7 @@ class Fields:
         if number is None:
             return None
         if number != int(number):
-            self._refuse(self._path(key), number, "a whole number")
+            self._fail_value(self._path(key), number, "a whole number")
         return int(number)
 
     def count(self, key: str) -> int | None:
@@ -458,7 +460,7 @@ class Fields:
 
     def _leave_out(self, key: str, value: float) -> None:
         note = f"{key} below 0 was left out, first {value:g} of {self._path(key)}"
-        if not any(one.startswith(f"{key} below 0") for one in self.notes):
+        if not any(item.startswith(f"{key} below 0") for item in self.notes):
             self.notes.append(note)
 
     def flag(self, key: str) -> bool | None:
@@ -467,7 +469,7 @@ class Fields:
         if value is None or isinstance(value, bool):
             return value
         if value not in (0, 1):
-            self._refuse(self._path(key), value, "true or false")
+            self._fail_value(self._path(key), value, "true or false")
         return bool(value)
 
     def text(self, key: str) -> str | None:
@@ -476,10 +478,10 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._refuse(self._path(key), value, "a text")
+            self._fail_value(self._path(key), value, "a text")
         return str(value) or None
 
-    def refuse(self, text: str) -> NoReturn:
+    def fail(self, text: str) -> NoReturn:
         """Raise StoreError: the file says this, which cannot be."""
         raise StoreError(f"'{self.name}': {text}", hint=DAMAGED)
 
@@ -490,7 +492,7 @@ class Fields:
     def _path(self, key: str) -> str:
         return f"{self.place}.{key}" if self.place else key
 
-    def _refuse(self, place: str, value: Any, wanted: str) -> NoReturn:
+    def _fail_value(self, place: str, value: Any, wanted: str) -> NoReturn:
         shown = json.dumps(value, default=str)
         short = shown if len(shown) <= 40 else f"{shown[:37]}..."
         raise StoreError(f"'{self.name}': {place} is {short}, not {wanted}", hint=DAMAGED)

@@ -24,7 +24,7 @@ def locate_database(path: Path) -> Path:
             raise StoreError(there if path.is_dir() else f"'{path}' does not exist", hint=_HINT)
         with open_for_reading(database) as file:
             if file.read(len(HEADER)) != HEADER:
-                raise refuse_foreign(database)
+                raise describe_foreign_file(database)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise StoreError(
@@ -41,6 +41,6 @@ def list_once(paths: Iterable[Path]) -> list[Path]:
     return list(kept.values())
 
 
-def refuse_foreign(database: Path) -> StoreError:
+def describe_foreign_file(database: Path) -> StoreError:
     """The error for a file of another program."""
     return StoreError(f"'{database}' is not a PathLab results file", hint=_HINT)

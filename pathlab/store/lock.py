@@ -53,7 +53,7 @@ class FolderLock:
         except OSError as error:
             os.close(self._descriptor)
             if files.has_no_locks(error):
-                raise refuse_without_locks(folder) from error
+                raise describe_missing_locks(folder) from error
             raise
 
     def _take(self) -> None:
@@ -99,21 +99,21 @@ def open_lock(path: Path) -> int:
     except OSError as error:
         if error.filename is not None:  # of the system, not of what was found there
             raise
-        raise _refuse_lock(path, str(error.strerror)) from error
+        raise _describe_foreign_lock(path, str(error.strerror)) from error
     if _HOLDER.fullmatch(os.pread(descriptor, 64, 0)) is None:
         os.close(descriptor)
-        raise _refuse_lock(path, "it holds something else than the number of a process")
+        raise _describe_foreign_lock(path, "it holds something else than the number of a process")
     return descriptor
 
 
-def _refuse_lock(path: Path, reason: str) -> StoreError:
+def _describe_foreign_lock(path: Path, reason: str) -> StoreError:
     return StoreError(
         f"'{path}' is not a lock of PathLab: {reason}",
         hint="look who made it, and remove it; or use a folder of your own",
     )
 
 
-def refuse_without_locks(folder: Path) -> StoreError:
+def describe_missing_locks(folder: Path) -> StoreError:
     """The error where two programs could write the same results without noticing each other."""
     return StoreError(
         f"the file system of '{folder}' has no file locks, which keep a second writer away",

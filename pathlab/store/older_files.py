@@ -25,11 +25,11 @@ def add_missing_columns(engine: sa.Engine, database: Path, writer: str, *, write
     """
     with translate_faults(database):
         with engine.connect() as connection:
-            found = {table.name: _read_columns(connection, table) for table in METADATA.sorted_tables}
+            result = {table.name: _read_columns(connection, table) for table in METADATA.sorted_tables}
         missing: dict[sa.Table, list[sa.Column[Any]]] = {}
         for table in METADATA.sorted_tables:
-            _refuse_unusable(table, found[table.name], database, writer, write=write)
-            if lacking := [column for column in table.columns if column.name not in found[table.name]]:
+            _check_usable_columns(table, result[table.name], database, writer, write=write)
+            if lacking := [column for column in table.columns if column.name not in result[table.name]]:
                 missing[table] = lacking
         if missing and write:
             _alter_tables(engine, missing)
@@ -43,14 +43,14 @@ def _read_columns(connection: sa.Connection, table: sa.Table) -> Mapping[str, bo
     return {str(row.name): bool(row.notnull) and row.dflt_value is None and not row.pk for row in rows}
 
 
-def _refuse_unusable(
-    table: sa.Table, found: Mapping[str, bool], database: Path, writer: str, *, write: bool
+def _check_usable_columns(
+    table: sa.Table, result: Mapping[str, bool], database: Path, writer: str, *, write: bool
 ) -> None:
     """Raise StoreError: no table, no column that may not be empty, or a further one that has to be filled."""
-    needed = [column.name for column in table.columns if column.name not in found and not column.nullable]
-    further = [name for name, is_needed in found.items() if is_needed and name not in table.columns]
-    _refuse_other_case(table, found, database)
-    if not found:
+    needed = [column.name for column in table.columns if column.name not in result and not column.nullable]
+    further = [name for name, is_needed in result.items() if is_needed and name not in table.columns]
+    _check_letter_case(table, result, database)
+    if not result:
         fault = f"it has no table '{table.name}'"
     elif needed:
         fault = f"its table '{table.name}' has no column '{needed[0]}'"
@@ -64,10 +64,10 @@ def _refuse_unusable(
     )
 
 
-def _refuse_other_case(table: sa.Table, found: Mapping[str, bool], database: Path) -> None:
+def _check_letter_case(table: sa.Table, result: Mapping[str, bool], database: Path) -> None:
     """Raise StoreError for a column of ours in other letters: SQLite takes both names for the same column."""
     columns = {column.name.lower(): column.name for column in table.columns}
-    for name in found:
+    for name in result:
         expected = columns.get(name.lower(), name)
         if name != expected:
             raise StoreError(

@@ -72,7 +72,7 @@ def stream_lines(results: Results, *, limit: int | None, offset: int) -> Iterato
     columns = [TRIAL.c[name] for name in TrialLine.__slots__]
     query = sa.select(*columns).order_by(TRIAL.c.trial_id).limit(limit).offset(offset)
     with results.reading() as connection:
-        found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
-        for rows in found.partitions():
+        result = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
+        for rows in result.partitions():
             check_rows(TrialRecord, rows, results.path)
             yield [from_row(TrialLine, row._mapping) for row in rows]

@@ -99,10 +99,10 @@ class Results:
         database = folder / DATABASE_NAME
         with translate_faults(database):
             make_folder(folder)
-            _refuse_present(database)
+            _check_no_results(database)
             lock = FolderLock(folder)
         try:
-            _refuse_present(database)
+            _check_no_results(database)
             create_database(database, campaign, plan)
             engine = open_engine(database, write=True)
             return cls(database, engine, read_meta(engine, database), lock)
@@ -135,12 +135,12 @@ class Results:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
             add_missing_columns(engine, database, meta.get("program_version", "unknown"), write=write)
-            found = cls(database, engine, meta, lock)
+            result = cls(database, engine, meta, lock)
             if hold:
                 with translate_faults(database):
-                    found._held = engine.connect()
-                    found._lent.add(found._held)
-            return found
+                    result._held = engine.connect()
+                    result._lent.add(result._held)
+            return result
         except BaseException:
             if lock is not None:
                 lock.release()
@@ -187,8 +187,8 @@ class Results:
         """Return the last row of the plan and the last cycle of a trial; -1 where there is none."""
         columns = PLAN.c.row, TRIAL.c.cycle
         with self.reading() as connection:
-            found = [connection.execute(sa.select(sa.func.max(one))).scalar() for one in columns]
-        row, cycle = (-1 if number is None else int(number) for number in found)
+            result = [connection.execute(sa.select(sa.func.max(column))).scalar() for column in columns]
+        row, cycle = (-1 if number is None else int(number) for number in result)
         return row, cycle
 
     def unfinished(self) -> list[PlanRecord]:
@@ -233,7 +233,7 @@ class Results:
         series: Mapping[str, pa.Table],
         *,
         origin: OriginRecord | None = None,
-        place: Callable[[int], object] | None = None,
+        index: Callable[[int], object] | None = None,
     ) -> int:
         """Store one trial with its series in one transaction and return its id.
 
@@ -249,8 +249,8 @@ class Results:
             if origin is not None:
                 known = dataclasses.replace(origin, trial_id=number)
                 connection.execute(sa.insert(ORIGIN), build_row(known))
-            if place is not None:
-                place(number)
+            if index is not None:
+                index(number)
         return number
 
     def trials(self, **where: Any) -> pd.DataFrame:
@@ -271,12 +271,12 @@ class Results:
     def records_by_id(self, **where: Any) -> dict[int, TrialRecord]:
         """Return trials as ``records``, by their numbers."""
         names = tuple(column_types(TrialRecord))
-        found: dict[int, TrialRecord] = {}
+        result: dict[int, TrialRecord] = {}
         for batch in self.stream_trials(**where):
             rows = zip(*(batch[name] for name in names), strict=True)
             for number, values in zip(batch["trial_id"], rows, strict=True):
-                found[number] = TrialRecord(**dict(zip(names, values, strict=True)))
-        return found
+                result[number] = TrialRecord(**dict(zip(names, values, strict=True)))
+        return result
 
     def stream_trials(self, *, after: int = 0, **where: Any) -> Iterator[ColumnBatch]:
         """Yield trials by column, some thousand at a time; ``where`` as in ``trials``.
@@ -298,13 +298,13 @@ class Results:
     def record(self, trial_id: SupportsIndex) -> TrialRecord:
         """Return one trial. Raises UsageError when there is none of that id."""
         number = parse_trial_id(trial_id)
-        found = self.records(trial_id=number)
-        if not found:
+        result = self.records(trial_id=number)
+        if not result:
             raise UsageError(
                 f"there is no trial {number} in '{self.path}'",
                 hint="`pathlab results show` lists them; in Python: results.trials()",
             )
-        return found[0]
+        return result[0]
 
     def series_kinds(self, trial_id: SupportsIndex) -> tuple[str, ...]:
         """Return the kinds of series that a trial kept, by name."""
@@ -350,12 +350,12 @@ class Results:
         damaged.
         """
         check_kind(kind)
-        found = self.series_tables(trial_id, {kind: None})
-        if not found:
+        result = self.series_tables(trial_id, {kind: None})
+        if not result:
             self.record(trial_id)
             kept = ", ".join(self.series_kinds(trial_id)) or "none"
             raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
-        return found[kind]
+        return result[kind]
 
     def series_tables(
         self, trial_id: SupportsIndex, columns: Mapping[str, Sequence[str] | None]
@@ -367,8 +367,8 @@ class Results:
         number = parse_trial_id(trial_id)
         query = sa.select(SERIES).where(SERIES.c.trial_id == number, SERIES.c.kind.in_(list(columns)))
         with self.reading() as connection:
-            found = connection.execute(query).all()
-        return {row.kind: read_stored_series(self.path, row, columns[row.kind]) for row in found}
+            result = connection.execute(query).all()
+        return {row.kind: read_stored_series(self.path, row, columns[row.kind]) for row in result}
 
     def series(self, trial_id: SupportsIndex, kind: str) -> pd.DataFrame:
         """Return one series as a data frame with nullable columns, so that a lost probe stays missing.
@@ -432,7 +432,7 @@ class Results:
             yield connection
 
 
-def _refuse_present(database: Path) -> None:
+def _check_no_results(database: Path) -> None:
     if database.exists():
         raise StoreError(
             f"folder '{database.parent}' already holds results",

@@ -63,8 +63,8 @@ def build_row(record: Any) -> dict[str, Any]:
     kind = type(record)
     for name, column_type in column_types(kind).items():
         value = row[name]
-        found = value if value is None else read_back(value, column_type.base)
-        reason = found.reason if isinstance(found, Unreadable) else _check_value(name, value)
+        back = value if value is None else read_back(value, column_type.base)
+        reason = back.reason if isinstance(back, Unreadable) else _check_value(name, value)
         if reason is not None:
             raise UsageError(
                 f"column '{name}' of {kind.__name__} {reason}", hint="Give a value that can be measured."

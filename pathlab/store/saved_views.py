@@ -21,7 +21,7 @@ from pathlib import Path
 from pathlab.errors import StoreError, UsageError
 from pathlab.escaping import escape_controls, escape_line
 from pathlab.files import has_no_locks, open_for_reading, replace_file
-from pathlab.store.lock import open_lock, refuse_without_locks
+from pathlab.store.lock import describe_missing_locks, open_lock
 
 VIEWS_NAME, LOCK_NAME = "views.json", "views.lock"
 FORMAT = 1
@@ -160,7 +160,7 @@ def _changing(folder: Path) -> Iterator[dict[str, SavedView]]:
             os.close(descriptor)
     except OSError as error:
         if has_no_locks(error):
-            raise refuse_without_locks(folder) from error
+            raise describe_missing_locks(folder) from error
         raise StoreError(
             f"the view cannot be saved in '{folder}': {_reason(error)}",
             hint="what was saved before is kept; copy the link of the view, or free or unlock the folder",
@@ -181,10 +181,10 @@ def _decode(content: bytes) -> dict[str, SavedView]:
     if document["format"] != FORMAT:
         raise ValueError(document["format"])
     views = {
-        str(name): SavedView(view=one["view"], saved_utc=one["saved_utc"])
-        for name, one in sorted(document["views"].items())
+        str(name): SavedView(view=item["view"], saved_utc=item["saved_utc"])
+        for name, item in sorted(document["views"].items())
     }
-    if any(not isinstance(text, str) for one in views.values() for text in (one.view, one.saved_utc)):
+    if any(not isinstance(text, str) for view in views.values() for text in (view.view, view.saved_utc)):
         raise TypeError
     return views
 

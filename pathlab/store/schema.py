@@ -107,14 +107,14 @@ def _is_unicode(text: str) -> bool:
 def is_deeper(value: Any, levels: int) -> bool:
     """Whether a JSON value has more levels than that."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not levels or any(is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
+    return not levels or any(is_deeper(item, levels - 1) for item in inner if isinstance(item, (dict, list)))
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would make one for each value
+_JSON = json.JSONDecoder(parse_constant=_reject_constant)  # json.loads would make one for each value
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,9 @@ def encode_series(kind: str, table: pa.Table) -> bytes:
     if not isinstance(table, pa.Table):
         raise UsageError(f"series '{kind}' is not an Arrow table", hint="Give a pyarrow.Table.")
     table = _replace_structs(table)
-    encodings = {field.name: found for field in table.schema if (found := _choose_encoding(field, table))}
+    encodings = {
+        field.name: encoding for field in table.schema if (encoding := _choose_encoding(field, table))
+    }
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -151,7 +153,7 @@ def _limit_bytes(blob: bytes) -> int:
 
 def _flatten_texts(table: pa.Table, limit_bytes: int) -> pa.Table:
     """Dictionaries as plain texts, unless a long one would be repeated in very many rows."""
-    for place, field in enumerate(table.schema):
+    for index, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             column = table[field.name]
             sizes = (
@@ -159,15 +161,15 @@ def _flatten_texts(table: pa.Table, limit_bytes: int) -> pa.Table:
             )
             if sum(sizes) > limit_bytes:
                 raise ValueError("longer texts than anybody stores")
-            table = table.set_column(place, field.name, column.cast(field.type.value_type))
+            table = table.set_column(index, field.name, column.cast(field.type.value_type))
     return table
 
 
 def _replace_structs(table: pa.Table) -> pa.Table:
     """The structs as differences, where all are of one size of whole words."""
-    place = table.schema.get_field_index(_STRUCT)
+    index = table.schema.get_field_index(_STRUCT)
     if (
-        place < 0
+        index < 0
         or not pa.types.is_binary(table[_STRUCT].type)
         or not table.num_rows
         or table[_STRUCT].null_count
@@ -179,17 +181,17 @@ def _replace_structs(table: pa.Table) -> pa.Table:
     words, lag = _read_words(table[_STRUCT].cast(pa.binary(sizes[0]))), _find_lag(table)
     changes = words.copy()
     changes[lag:] -= words[:-lag]
-    return table.set_column(place, _STRUCT, _build_structs(changes))
+    return table.set_column(index, _STRUCT, _build_structs(changes))
 
 
 def _restore_structs(table: pa.Table) -> pa.Table:
-    place = table.schema.get_field_index(_STRUCT)
-    if place < 0 or not pa.types.is_fixed_size_binary(table[_STRUCT].type):
+    index = table.schema.get_field_index(_STRUCT)
+    if index < 0 or not pa.types.is_fixed_size_binary(table[_STRUCT].type):
         return table
     words, lag = _read_words(table[_STRUCT]).copy(), _find_lag(table)
     for first in range(min(lag, len(words))):
         np.add.accumulate(words[first::lag], axis=0, out=words[first::lag])
-    return table.set_column(place, _STRUCT, _build_structs(words).cast(pa.binary()))
+    return table.set_column(index, _STRUCT, _build_structs(words).cast(pa.binary()))
 
 
 def _find_lag(table: pa.Table) -> int:

@@ -48,9 +48,11 @@ class SeriesKind:
 
 def _kind(described: Mapping[str, SeriesColumn | str], *, both_ends: bool = True) -> SeriesKind:
     """A bare text is the meaning of a column of whole numbers."""
-    columns = {name: SeriesColumn(one) if isinstance(one, str) else one for name, one in described.items()}
-    found = {name: replace(one, unit=name_unit(name, one.unit)) for name, one in columns.items()}
-    return SeriesKind(found, both_ends)
+    columns = {
+        name: SeriesColumn(item) if isinstance(item, str) else item for name, item in described.items()
+    }
+    result = {name: replace(column, unit=name_unit(name, column.unit)) for name, column in columns.items()}
+    return SeriesKind(result, both_ends)
 
 
 _SPAN: Mapping[str, SeriesColumn | str] = {
@@ -443,6 +445,8 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
     return find_histogram_fault(table)
 
 
-def _is_fit(found: pa.DataType, wanted: pa.DataType) -> bool:
-    number = pa.types.is_integer(found) or pa.types.is_floating(found) or pa.types.is_boolean(found)
-    return bool(found in (wanted, pa.null()) or (number and wanted in (WHOLE, NUMBER)))
+def _is_fit(data_type: pa.DataType, wanted: pa.DataType) -> bool:
+    number = (
+        pa.types.is_integer(data_type) or pa.types.is_floating(data_type) or pa.types.is_boolean(data_type)
+    )
+    return bool(data_type in (wanted, pa.null()) or (number and wanted in (WHOLE, NUMBER)))

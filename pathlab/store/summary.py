@@ -17,7 +17,7 @@ from pathlab.errors import StoreError
 from pathlab.store.database import check_format, connect_reading
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
-from pathlab.store.location import locate_database, refuse_foreign
+from pathlab.store.location import describe_foreign_file, locate_database
 from pathlab.store.records import JournalRecord
 from pathlab.store.schema import APPLICATION_ID, FORMAT_VERSION, Unreadable, decode_text
 
@@ -84,7 +84,7 @@ def _read_summary(connection: sqlite3.Connection, database: Path) -> ResultsSumm
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     known = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'meta'").fetchone()
     if mark != APPLICATION_ID or not known[0]:
-        raise refuse_foreign(database)
+        raise describe_foreign_file(database)
     meta = {str(name): str(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     try:
         check_format(meta, database)

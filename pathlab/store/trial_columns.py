@@ -46,7 +46,7 @@ def read_plan_settings(results: Results) -> StoredSettings:
     places: dict[int, int] = {}
     distinct: list[Mapping[str, Any]] = []
     numbers: list[int] = []
-    found: list[int] = []
+    result: list[int] = []
     try:
         with results.reading() as connection:
             query = sa.select(PLAN).order_by(PLAN.c.row)
@@ -56,14 +56,14 @@ def read_plan_settings(results: Results) -> StoredSettings:
                     if id(settings) not in places:
                         places[id(settings)] = len(distinct)
                         distinct.append(settings)
-                    found.append(places[id(settings)])
+                    result.append(places[id(settings)])
     except OddValueError:
         plan = results.plan()  # names the damaged row
-        numbers, found = [row.row for row in plan], list(range(len(plan)))
+        numbers, result = [row.row for row in plan], list(range(len(plan)))
         distinct = [row.settings for row in plan]
     return StoredSettings(
         rows=np.array(numbers, dtype=np.int64),
-        places=np.array(found, dtype=np.intp),
+        places=np.array(result, dtype=np.intp),
         distinct=tuple(distinct),
     )
 
@@ -84,9 +84,9 @@ def read_trial_columns(results: Results, after: int = 0) -> pd.DataFrame:
     empty = {
         name: np.empty(0, np.float64 if base in (int, float) else object) for name, base in types.items()
     }
-    arrays = {name: np.concatenate([empty[name], *found]) for name, found in parts.items()}
+    arrays = {name: np.concatenate([empty[name], *part]) for name, part in parts.items()}
     index = pd.RangeIndex(len(arrays["trial_id"]))  # of each its own would have to be compared
-    series = {name: pd.Series(found, index, found.dtype, copy=False) for name, found in arrays.items()}
+    series = {name: pd.Series(array, index, array.dtype, copy=False) for name, array in arrays.items()}
     frame = pd.DataFrame(series, index, copy=False)
     for name in TIMES:
         frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601", errors="coerce")

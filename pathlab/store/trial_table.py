@@ -154,17 +154,17 @@ def build_filter(where: Mapping[str, Any]) -> Callable[[ColumnBatch], list[bool]
     tests: list[Callable[[ColumnBatch], Iterable[bool]]] = []
     if FLAGS in where:
         flags = set(_list_flags(where[FLAGS]))
-        tests.append(lambda batch: (bool(flags & set(found or (None,))) for found in batch[FLAGS]))
+        tests.append(lambda batch: (bool(flags & set(result or (None,))) for result in batch[FLAGS]))
     if USABLE in where:
         usable = set(list_stored_values(where[USABLE]))
-        tests.append(lambda batch: (found in usable for found in list_usable(batch)))
+        tests.append(lambda batch: (result in usable for result in list_usable(batch)))
     for name in TIMES:
         if name in where:
             times = {_read_time(value) for value in list_stored_values(where[name])}
             tests.append(partial(_list_at_times, name, times))
     if not tests:
         return None
-    return lambda batch: [all(found) for found in zip(*(test(batch) for test in tests), strict=True)]
+    return lambda batch: [all(result) for result in zip(*(test(batch) for test in tests), strict=True)]
 
 
 def _list_at_times(name: str, times: set[Any], batch: ColumnBatch) -> Iterator[bool]:

@@ -53,10 +53,10 @@ _NO_CHANGE = {True: "yes", False: "not shown", None: None}
 
 
 def _name_recommended(answer: Answer[Recommendation]) -> str:
-    one = answer.result.recommended
-    if one is None:
+    item = answer.result.recommended
+    if item is None:
         return "none"
-    return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
+    return f"{item.streams} x {'auto' if item.window_bytes is None else item.window_bytes}"
 
 
 class Analyses(

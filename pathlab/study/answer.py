@@ -122,12 +122,12 @@ class StudyOptions:
 def measure_spread(values: Floats) -> Spread:
     """The spread of values in the order of measurement; NaN is left out."""
     known = values[~np.isnan(values)]
-    found = quartiles(known)
+    result = quartiles(known)
     return Spread(
-        n=found.n,
-        median=found.median,
-        q1=found.q1,
-        q3=found.q3,
+        n=result.n,
+        median=result.median,
+        q1=result.q1,
+        q3=result.q3,
         interval=ordered_median_interval(known),
         least=float(known.min()) if known.size else None,
         most=float(known.max()) if known.size else None,
@@ -151,7 +151,7 @@ def measure_bounded_spread(values: Floats, above: Floats) -> Spread:
     least = measure_spread(np.where(bounded, above, values))
     interval = IntervalBuilder(
         n=least.n, method=least.interval.method, confidence_ratio=least.interval.confidence_ratio
-    ).refuse(Undecided.TOO_FEW_SAMPLES)
+    ).build_undecided(Undecided.TOO_FEW_SAMPLES)
     unknown = replace(least, q1=None, q3=None, most=None, interval=interval)
     ordered = np.sort(np.where(bounded, above, values)[bounded | ~np.isnan(values)])
     if ordered[ordered.size // 2] < above[bounded].min():
@@ -161,7 +161,9 @@ def measure_bounded_spread(values: Floats, above: Floats) -> Spread:
 
 def measure_records(values: Iterable[float | None]) -> Spread:
     """``measure_spread`` of one figure of each trial, None where it was not measured, in their order."""
-    return measure_spread(np.array([np.nan if one is None else one for one in values], dtype=np.float64))
+    return measure_spread(
+        np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    )
 
 
 def measure_bounded_records(
@@ -171,7 +173,7 @@ def measure_bounded_records(
 ) -> Spread:
     """``measure_bounded_spread`` of one figure of each trial and what it is above, None where not known."""
     values, above = (
-        np.array([np.nan if (one := part(record)) is None else one for record in records], dtype=np.float64)
+        np.array([np.nan if (item := part(record)) is None else item for record in records], dtype=np.float64)
         for part in (read, read_bound)
     )
     return measure_bounded_spread(values, above)

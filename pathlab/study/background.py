@@ -65,8 +65,8 @@ class LoadedRoundTrips:
     @property
     def rates(self) -> dict[str, float]:
         """What the load did, of the parts that it had."""
-        found = {name: getattr(self, name) for name in LOAD_RATES}
-        return {name: value for name, value in found.items() if value is not None}
+        result = {name: getattr(self, name) for name in LOAD_RATES}
+        return {name: value for name, value in result.items() if value is not None}
 
     @property
     def compared(self) -> str:
@@ -86,8 +86,8 @@ class LoadedRoundTrips:
 
 def find_median_rates(rows: Sequence[LoadedRoundTrips]) -> dict[str, float]:
     """The median over rows of each rate of their load, by its column; without rates that no row has."""
-    values = {name: [one.rates[name] for one in rows if name in one.rates] for name in LOAD_RATES}
-    return {name: float(np.median(found)) for name, found in values.items() if found}
+    values = {name: [row.rates[name] for row in rows if name in row.rates] for name in LOAD_RATES}
+    return {name: float(np.median(value)) for name, value in values.items() if value}
 
 
 def name_level(factor: str, level: str) -> str:
@@ -126,16 +126,17 @@ def compare_load_levels(table: TrialTable, factor: str) -> LevelComparison | Non
 _Ranked = tuple[tuple[object, ...], Answer[LoadedRoundTrips]]
 
 
-def _describe(table: TrialTable, factor: str, found: LevelComparison | None) -> Iterator[_Ranked]:
-    if found is None:
+def _describe(table: TrialTable, factor: str, comparison: LevelComparison | None) -> Iterator[_Ranked]:
+    if comparison is None:
         return
-    samples = [found.parts[row.cell].sample for row in found.found.rows]
+    samples = [comparison.parts[row.cell].sample for row in comparison.found.rows]
     answers = [
-        (_find_setup(one), one, sample) for one, sample in zip(describe_releases(found), samples, strict=True)
+        (_find_setup(release), release, sample)
+        for release, sample in zip(describe_releases(comparison), samples, strict=True)
     ]
     shared = {load.setup.path: load.shared for load in list_message_loads(table)}
     for path in dict.fromkeys(setup.path for setup, *_ in answers):
-        own = [one for one in answers if one[0].path == path]
+        own = [item for item in answers if item[0].path == path]
         setups = [setup for setup, *_ in own]
         names, apart = name_technologies(setups), choose_apart(setups)
         for setup, answer, sample in own:
@@ -163,13 +164,13 @@ def _find_setup(answer: Answer[ReleaseRatio]) -> MessageSetup:
 
 def _measure_load(sample: Sample, factor: str, ratio: ReleaseRatio) -> Mapping[str, Any]:
     """What the load of the trials that a ratio compares did; the ratio, undecided where that was little."""
-    conditions = [sample.table.conditions[place] for place in sample.places]
+    conditions = [sample.table.conditions[index] for index in sample.places]
     compared = (ratio.level, ratio.baseline)
     loaded = np.array(
         [
-            format_level(factor, one.get(factor)) in compared
-            and one.get("background") not in (None, find_default("background"))
-            for one in conditions
+            format_level(factor, condition.get(factor)) in compared
+            and condition.get("background") not in (None, find_default("background"))
+            for condition in conditions
         ]
     )
     weak = int((loaded & sample.table.flagged(Flag.BACKGROUND_WEAK)[sample.places]).sum())
@@ -189,29 +190,29 @@ def _measure_load(sample: Sample, factor: str, ratio: ReleaseRatio) -> Mapping[s
 
 def _rank_level(name: str, level: object) -> tuple[int, str]:
     """Loads in the order of the factor, other levels by their text."""
-    order = [str(one) for one in PARTS] if name == "background" else []
+    order = [str(item) for item in PARTS] if name == "background" else []
     return (order.index(str(level)) if str(level) in order else 0), str(level)
 
 
 def _sort(answers: Iterable[_Ranked]) -> list[Answer[LoadedRoundTrips]]:
     """By path, size, rate and setting; then technologies from the least median to the largest."""
-    found = list(answers)
+    result = list(answers)
     medians: dict[tuple[object, ...], float] = {}
-    for rank, one in found:
-        if one.result.ratio.metric == ROUND_TRIP_METRICS.messages[0]:
-            medians[rank, _find_combination(one)] = one.result.ratio.baseline_median or math.inf
+    for rank, item in result:
+        if item.result.ratio.metric == ROUND_TRIP_METRICS.messages[0]:
+            medians[rank, _find_combination(item)] = item.result.ratio.baseline_median or math.inf
 
     def place(ranked: _Ranked) -> tuple[object, ...]:
-        rank, one = ranked
-        combination = _find_combination(one)
+        rank, item = ranked
+        combination = _find_combination(item)
         median = medians.get((rank, combination), math.inf)
-        level = _rank_level(one.result.factor, one.result.ratio.level)
-        metric = ROUND_TRIP_METRICS.messages.index(one.result.ratio.metric)
+        level = _rank_level(item.result.factor, item.result.ratio.level)
+        metric = ROUND_TRIP_METRICS.messages.index(item.result.ratio.metric)
         return rank[:3], combination[:2], rank[3:], median, combination, metric, level
 
-    return [one for _, one in sorted(found, key=place)]
+    return [item for _, item in sorted(result, key=place)]
 
 
-def _find_combination(one: Answer[LoadedRoundTrips]) -> tuple[object, ...]:
-    found = one.result
-    return found.message_bytes, found.offered_messages_per_s or 0, found.group, found.technology
+def _find_combination(answer: Answer[LoadedRoundTrips]) -> tuple[object, ...]:
+    result = answer.result
+    return result.message_bytes, result.offered_messages_per_s or 0, result.group, result.technology

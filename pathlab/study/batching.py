@@ -81,7 +81,9 @@ class BatchingGain:
     @property
     def collect_ns(self) -> float | None:
         """The longest median time in which a call's messages came together; None: it was not measured."""
-        return max((time for one in self.gains if (time := one.collect_ns.median) is not None), default=None)
+        return max(
+            (time for gain in self.gains if (time := gain.collect_ns.median) is not None), default=None
+        )
 
 
 def is_batched(condition: Condition) -> bool:
@@ -111,15 +113,15 @@ def compare_batching(table: TrialTable) -> tuple[Answer[BatchingGain], ...]:
     for (condition, streams, window), part in curves.items():
         for plain in _list_baselines((condition, streams, window), curves):
             gains = _measure_gains(part, curves[plain])
-            found = BatchingGain(
+            gain = BatchingGain(
                 baseline=plain[0],
                 gains=gains,
-                largest=max(gains, key=lambda one: one.ratio or 0.0, default=None),
-                limit=find_gain_limit([one.size_bytes for one in gains], [one.interval for one in gains]),
+                largest=max(gains, key=lambda item: item.ratio or 0.0, default=None),
+                limit=find_gain_limit([gain.size_bytes for gain in gains], [gain.interval for gain in gains]),
                 delays=_measure_delays((condition, streams, window), plain, trips),
                 delay_bound_ns=condition.get("batch_max_delay_ns"),
             )
-            answers.append(make_cell_answer(part, (streams, window), found))
+            answers.append(make_cell_answer(part, (streams, window), gain))
     return tuple(answers)
 
 
@@ -127,7 +129,7 @@ def pair_cycles(
     first: Sample, second: Sample, take: Callable[[Sample], Floats]
 ) -> tuple[Floats, Floats, Sequence[float]]:
     """A figure of both sides in each cycle that has both, in order; the mean where a cycle has several."""
-    sides = [_average_cycles(one.cycles, take(one)) for one in (first, second)]
+    sides = [_average_cycles(item.cycles, take(item)) for item in (first, second)]
     cycles = sorted(sides[0].keys() & sides[1].keys())
     ours, theirs = (np.array([side[cycle] for cycle in cycles], dtype=np.float64) for side in sides)
     return ours, theirs, cycles
@@ -154,12 +156,12 @@ def _list_baselines(curve: Curve, curves: Iterable[Curve]) -> list[Curve]:
         return []
     settings = (*BATCH_SETTINGS, UNBATCHED)
     wanted = curve[0].without(*settings)
-    found = [
-        one
-        for one in curves
-        if one[1:] == curve[1:] and not is_batched(one[0]) and one[0].without(*settings) == wanted
+    result = [
+        item
+        for item in curves
+        if item[1:] == curve[1:] and not is_batched(item[0]) and item[0].without(*settings) == wanted
     ]
-    return sorted(found, key=lambda one: not read_level(one[0], UNBATCHED))
+    return sorted(result, key=lambda item: not read_level(item[0], UNBATCHED))
 
 
 def _measure_gains(batched: Sample, plain: Sample) -> tuple[SizeGain, ...]:
@@ -224,16 +226,16 @@ def _measure_delays(
         if (known[0].without(*DELAYS), *known[1:]) == wanted
         and (other := trips.get((beside, rate))) is not None
     ]
-    found: dict[int, BatchDelay] = {}
-    for _, batched, unbatched in sorted(measured, key=lambda one: one[0]):
+    result: dict[int, BatchDelay] = {}
+    for _, batched, unbatched in sorted(measured, key=lambda item: item[0]):
         for size, part in split_sizes(batched):
-            if size in unbatched and size not in found:
-                found[size] = _measure_delay(size, part, unbatched[size])
-    return tuple(found[size] for size in sorted(found))
+            if size in unbatched and size not in result:
+                result[size] = _measure_delay(size, part, unbatched[size])
+    return tuple(result[size] for size in sorted(result))
 
 
 def _measure_delay(size: int, batched: Sample, plain: Sample) -> BatchDelay:
-    ours, theirs, cycles = pair_cycles(batched, plain, lambda one: one.get("round_trip_median_ns"))
+    ours, theirs, cycles = pair_cycles(batched, plain, lambda item: item.get("round_trip_median_ns"))
     shift = hodges_lehmann(ours - theirs, drawn_tests=batched.drawn_tests(1))
     return BatchDelay(
         size_bytes=size,

@@ -83,7 +83,7 @@ class BondCell:
     @property
     def conditions(self) -> list[Condition]:
         """The conditions of its trials with their levels of ``bond`` and ``VARIANTS``."""
-        return list(dict.fromkeys(self.sample.table.conditions[place] for place in self.sample.places))
+        return list(dict.fromkeys(self.sample.table.conditions[index] for index in self.sample.places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,32 +107,32 @@ class BondGroup:
     @property
     def message_bytes(self) -> int | None:
         """The size of messages; None for a stream of bytes."""
-        found = self.condition.get(MESSAGE_SIZE)
-        return None if found is None else int(found)
+        result = self.condition.get(MESSAGE_SIZE)
+        return None if result is None else int(result)
 
     @property
     def offered_messages_per_s(self) -> int | None:
         """The rate at which messages are offered; None: as many as can be carried."""
-        found = self.condition.get(MESSAGE_RATE)
-        return None if found is None else int(found)
+        result = self.condition.get(MESSAGE_RATE)
+        return None if result is None else int(result)
 
     def find_links(self, cell: BondCell) -> tuple[BondCell, ...]:
         """Each link alone, with the settings of a bond where it was measured with them, else the default."""
-        found: dict[int, BondCell] = {}
-        for one in self.cells:
-            number = one.variant.link
-            if number is not None and (number not in found or _is_nearer(one, found[number], cell)):
-                found[number] = one
-        return tuple(found[number] for number in sorted(found))
+        result: dict[int, BondCell] = {}
+        for item in self.cells:
+            number = item.variant.link
+            if number is not None and (number not in result or _is_nearer(item, result[number], cell)):
+                result[number] = item
+        return tuple(result[number] for number in sorted(result))
 
     def match_cycles(self, cells: Sequence[BondCell], name: str = "throughput_bits_per_s") -> np.ndarray:
         """A figure of each cell by cycle, shape (cells, cycles), NaN where there is no trial."""
         return self.match_values([cell.sample.average_cycles(cell.sample.get(name)) for cell in cells])
 
-    def match_values(self, found: Sequence[Mapping[int, float]]) -> np.ndarray:
+    def match_values(self, result: Sequence[Mapping[int, float]]) -> np.ndarray:
         """Values by cycle, shape (cells, cycles of the group)."""
         cycles = np.unique(self.sample.cycles).astype(int)
-        return np.array([[one.get(cycle, np.nan) for cycle in cycles] for one in found], dtype=np.float64)
+        return np.array([[item.get(cycle, np.nan) for cycle in cycles] for item in result], dtype=np.float64)
 
 
 def count_lab_links(environment: Mapping[str, Any], condition: Condition) -> int | None:
@@ -145,17 +145,17 @@ def count_lab_links(environment: Mapping[str, Any], condition: Condition) -> int
 def list_links(table: TrialTable, condition: Condition) -> set[int]:
     """The numbers of the links of which the results have a trial alone on this path, usable or not."""
     ends = condition.path_source, condition.path_destination
-    found = {
-        _read_variant(one).link
-        for one in dict.fromkeys(table.conditions)
-        if (one.path_source, one.path_destination) == ends
+    result = {
+        _read_variant(item).link
+        for item in dict.fromkeys(table.conditions)
+        if (item.path_source, item.path_destination) == ends
     }
-    return {number for number in found if number is not None}
+    return {number for number in result if number is not None}
 
 
 def is_multipath(table: TrialTable) -> bool:
     """Whether the plan says for any trial how several links are used."""
-    return any(one.get(BOND) not in (None, NO_BOND) for one in dict.fromkeys(table.conditions))
+    return any(condition.get(BOND) not in (None, NO_BOND) for condition in dict.fromkeys(table.conditions))
 
 
 def list_bond_groups(table: TrialTable, *, failing: bool = False) -> tuple[BondGroup, ...]:
@@ -166,7 +166,7 @@ def list_bond_groups(table: TrialTable, *, failing: bool = False) -> tuple[BondG
     """
     if not is_multipath(table):
         return ()
-    found: list[BondGroup] = []
+    groups: list[BondGroup] = []
     for messages, flags in ((False, PROVISIONAL_FLAGS), (True, ())):
         rules = Rules(
             flags=(*flags, Flag.BOND_CHANGED),
@@ -178,18 +178,18 @@ def list_bond_groups(table: TrialTable, *, failing: bool = False) -> tuple[BondG
         for sample in select(table, rules):
             fails = sample.condition.get(FAILOVER) not in (None, NO_FAILURE)
             if sample.condition.is_of_messages == messages and (failing or not fails):
-                found += _split(sample, failing=failing)
-    return tuple(found)
+                groups += _split(sample, failing=failing)
+    return tuple(groups)
 
 
 def _split(sample: Sample, *, failing: bool) -> Iterator[BondGroup]:
     failed = ~np.isnan(sample.get("failover_at_ns"))
     kept = sample.take(failed) if failing else sample.exclude(failed, LINK_FAILED)
     for streams, window, part in kept.by_cell():
-        variants = [_read_variant(part.table.conditions[place]) for place in part.places]
+        variants = [_read_variant(part.table.conditions[index]) for index in part.places]
         cells = [
-            _build_cell(one, part.take([other == one for other in variants]))
-            for one in sorted(set(variants), key=_order)
+            _build_cell(variant, part.take([other == variant for other in variants]))
+            for variant in sorted(set(variants), key=_order)
         ]
         if any(not cell.variant.is_single for cell in cells):
             yield BondGroup(
@@ -217,33 +217,37 @@ def _read_variant(condition: Condition) -> BondVariant:
     )
 
 
-def _order(one: BondVariant) -> tuple[Any, ...]:
+def _order(variant: BondVariant) -> tuple[Any, ...]:
     levels = [NO_BOND, *SINGLE_LINKS, *TURNS, *KERNEL_BONDS, *HASHED_ROUTES, MPTCP]
-    place = levels.index(one.bond) if one.bond in levels else len(levels)
-    return not one.is_single, place, tuple((level is not None, str(level).zfill(4)) for level in one.levels)
+    place = levels.index(variant.bond) if variant.bond in levels else len(levels)
+    return (
+        not variant.is_single,
+        place,
+        tuple((level is not None, str(level).zfill(4)) for level in variant.levels),
+    )
 
 
 def _name_cells(cells: Sequence[BondCell]) -> tuple[BondCell, ...]:
     """The cells with names: the level of ``bond``, and what else differs among cells of that level."""
     named = []
     for cell in cells:
-        alike = [one.variant for one in cells if one.variant.bond == cell.variant.bond]
-        varying = [name for name in VARIANTS if len({one.get(name) for one in alike}) > 1]
+        alike = [item.variant for item in cells if item.variant.bond == cell.variant.bond]
+        varying = [name for name in VARIANTS if len({item.get(name) for item in alike}) > 1]
         named.append(replace(cell, name=_name_variant(cell.variant, varying)))
     return tuple(named)
 
 
-def _name_variant(one: BondVariant, varying: Sequence[str]) -> str:
-    texts = [FIRST_LINK if one.is_single and one.bond == NO_BOND else one.bond]
-    if one.bond == NO_BOND and not one.is_single:
+def _name_variant(variant: BondVariant, varying: Sequence[str]) -> str:
+    texts = [FIRST_LINK if variant.is_single and variant.bond == NO_BOND else variant.bond]
+    if variant.bond == NO_BOND and not variant.is_single:
         varying = [TRANSPORT, *(name for name in varying if name != TRANSPORT)]
     for name in varying:
-        level = "default" if one.get(name) is None else one.get(name)
+        level = "default" if variant.get(name) is None else variant.get(name)
         texts.append(str(level) if name == TRANSPORT else f"{name.replace('_', ' ')} {level}")
     return ", ".join(texts)
 
 
-def _is_nearer(one: BondCell, other: BondCell, bond: BondCell) -> bool:
+def _is_nearer(bond_cell: BondCell, other: BondCell, bond: BondCell) -> bool:
     """Whether the settings of one link alone are nearer to those of a bond than another's."""
 
     def rank(cell: BondCell) -> tuple[int, int, bool]:
@@ -251,4 +255,4 @@ def _is_nearer(one: BondCell, other: BondCell, bond: BondCell) -> bool:
         alike = sum(own == wanted for own, wanted, _ in levels)
         return alike, sum(own == usual for own, _, usual in levels), cell.variant.bond != NO_BOND
 
-    return rank(one) > rank(other)
+    return rank(bond_cell) > rank(other)

@@ -93,9 +93,9 @@ def compare_thresholds(table: TrialTable) -> tuple[Answer[ThresholdChange], ...]
     levels = {condition.get(REORDERING) for condition in table.conditions if _sets(condition)}
     if len(levels) < 2:
         return ()
-    lowest = min((one for one in levels if one is not None), default=None)
-    found = compare_levels_of(table, REORDERING, lowest, RATES)
-    return tuple(_describe_change(answer) for answer in describe_releases(found))
+    lowest = min((level for level in levels if level is not None), default=None)
+    levels_of = compare_levels_of(table, REORDERING, lowest, RATES)
+    return tuple(_describe_change(answer) for answer in describe_releases(levels_of))
 
 
 def _sets(condition: Condition) -> bool:
@@ -103,17 +103,17 @@ def _sets(condition: Condition) -> bool:
 
 
 def _describe_change(answer: Answer[Any]) -> Answer[ThresholdChange]:
-    one = answer.result
+    item = answer.result
     bond = answer.condition.get(BOND)
     result = ThresholdChange(
         bond=None if bond is None else str(bond),
-        metric=one.metric,
-        compared=f"{one.level} : {one.baseline}",
-        pairs=one.pairs,
-        ratio=one.ratio,
-        interval=one.interval,
-        verdict=one.verdict,
-        reason=one.reason,
+        metric=item.metric,
+        compared=f"{item.level} : {item.baseline}",
+        pairs=item.pairs,
+        ratio=item.ratio,
+        interval=item.interval,
+        verdict=item.verdict,
+        reason=item.reason,
     )
     return Answer(
         condition=answer.condition,

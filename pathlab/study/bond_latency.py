@@ -44,25 +44,25 @@ class BondLatency:
 def measure_bond_latencies(table: TrialTable) -> tuple[Answer[BondLatency], ...]:
     """Every way to use the links with messages whose replies were timed, links alone among them."""
     return tuple(
-        make_bond_answer(group, cell, one)
+        make_bond_answer(group, cell, item)
         for group in list_bond_groups(table)
         if group.message_bytes is not None and group.condition.get("reply")
-        for cell, one in _measure(group)
+        for cell, item in _measure(group)
     )
 
 
 def _measure(group: BondGroup) -> Iterator[tuple[BondCell, BondLatency]]:
     values = {
-        name: [one.average_cycles(read_round_trips_ns(one, name)) for one in map(_keep, group.cells)]
+        name: [item.average_cycles(read_round_trips_ns(item, name)) for item in map(_keep, group.cells)]
         for name in QUANTILES
     }
-    for place, cell in enumerate(group.cells):
+    for index, cell in enumerate(group.cells):
         links = group.find_links(cell)
-        first = group.cells.index(links[0]) if links else place
-        compared = first != place and not (cell.provisional or group.cells[first].provisional)
+        first = group.cells.index(links[0]) if links else index
+        compared = first != index and not (cell.provisional or group.cells[first].provisional)
         ratios = {}
         for name in QUANTILES:
-            before, after = group.match_values([values[name][first], values[name][place]])
+            before, after = group.match_values([values[name][first], values[name][index]])
             ratios[name] = (
                 compare_paired(before, after, drawn_tests=group.sample.drawn_tests(1)) if compared else None
             )

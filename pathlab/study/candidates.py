@@ -158,9 +158,9 @@ def build_candidates(measured: MeasuredCondition, verdicts: CellVerdicts) -> Can
     for streams, window, complete in measured.complete.by_cell():
         levels = (streams, window)
         cell, limit = replace(known[levels], complete=complete), verdicts.limits.get(levels)
-        found = _describe(cell, limit, _find_exclusion(cell, limited, limit))
+        result = _describe(cell, limit, _find_exclusion(cell, limited, limit))
         hours, steadiness = verdicts.slow_hours.get(levels), verdicts.steadiness.get(levels)
-        candidates.append(replace(found, slow_hours=hours, steadiness=steadiness))
+        candidates.append(replace(result, slow_hours=hours, steadiness=steadiness))
         rates[levels] = _rate_by_cycle(cell.sample)
     return CandidateSet(measured=measured, candidates=tuple(candidates), by_cycle=rates)
 
@@ -169,24 +169,24 @@ def admit_overloaded(group: CandidateSet) -> CandidateSet:
     """The candidates with those that the lab's overload alone excluded; nothing can be tested with them."""
     admitted = (
         replace(
-            one,
+            candidate,
             exclusion=None,
-            throughput_bits_per_s=_refuse_interval(one.throughput_bits_per_s),
-            drtt_ns=_refuse_interval(one.drtt_ns),
+            throughput_bits_per_s=_drop_interval(candidate.throughput_bits_per_s),
+            drtt_ns=_drop_interval(candidate.drtt_ns),
         )
-        if one.exclusion == OVERLOADED
-        else one
-        for one in group.candidates
+        if candidate.exclusion == OVERLOADED
+        else candidate
+        for candidate in group.candidates
     )
     return replace(group, candidates=tuple(admitted), by_cycle={})
 
 
-def _refuse_interval(spread: Spread) -> Spread:
+def _drop_interval(spread: Spread) -> Spread:
     interval = spread.interval
     builder = IntervalBuilder(
         n=interval.n, method=interval.method, confidence_ratio=interval.confidence_ratio
     )
-    return replace(spread, interval=builder.refuse(Undecided.PROVISIONAL))
+    return replace(spread, interval=builder.build_undecided(Undecided.PROVISIONAL))
 
 
 def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> CandidateSet:
@@ -195,8 +195,8 @@ def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> Candid
         return group
     bar = line_bits_per_s * OVER_LINE_RATIO
     marked = (
-        replace(one, over_line=one.over_line or (one.median_bits_per_s or 0.0) > bar)
-        for one in group.candidates
+        replace(candidate, over_line=candidate.over_line or (candidate.median_bits_per_s or 0.0) > bar)
+        for candidate in group.candidates
     )
     return replace(group, candidates=tuple(marked))
 
@@ -231,8 +231,8 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
         window_bytes=cell.window_bytes,
         n=len(part),
         complete=len(cell.unreplaced),
-        throughput_bits_per_s=_refuse_interval(rates) if cell.is_provisional else rates,
-        drtt_ns=_refuse_interval(rise) if cell.is_provisional else rise,
+        throughput_bits_per_s=_drop_interval(rates) if cell.is_provisional else rates,
+        drtt_ns=_drop_interval(rise) if cell.is_provisional else rise,
         loaded_loss=part.pool_loss(),
         unloaded_loss=part.pool_loss("unloaded"),
         variability_ratio=measure(part.measure_variability()),
@@ -250,7 +250,7 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
 
 
 def _measure_provisional(values: Floats) -> Spread:
-    return _refuse_interval(measure_spread(values))
+    return _drop_interval(measure_spread(values))
 
 
 def _rate_by_cycle(part: Sample) -> dict[int, float]:

@@ -160,9 +160,9 @@ def _list_skipped(capture: Capture) -> Iterator[CaptureNotice]:
     hidden = [(count, name) for name, count in carried.items()]
     others: list[tuple[int, str]] = []
     kinds = ((counts.not_ip, ETHERNET_TYPES, TYPES_WITH_IP), (counts.other_protocols, PROTOCOLS, TUNNELS))
-    for found, names, holders in kinds:
-        for number, count in found.items():
-            written = f"Ethernet type 0x{number:04x}" if found is counts.not_ip else f"IP protocol {number}"
+    for result, names, holders in kinds:
+        for number, count in result.items():
+            written = f"Ethernet type 0x{number:04x}" if result is counts.not_ip else f"IP protocol {number}"
             (hidden if number in holders else others).append((count, names.get(number, written)))
     for parts, kind, text in (
         (hidden, "encapsulated", "packets are encapsulated and were not read; they may hold TCP"),
@@ -178,23 +178,23 @@ def _list_skipped(capture: Capture) -> Iterator[CaptureNotice]:
             )
 
 
-def _list_connection_notices(one: CapturedConnection) -> Iterator[CaptureNotice]:
-    trace = one.main.trace
-    if one.is_one_sided:
+def _list_connection_notices(connection: CapturedConnection) -> Iterator[CaptureNotice]:
+    trace = connection.main.trace
+    if connection.is_one_sided:
         yield CaptureNotice(
             kind="one-direction",
             text="Only one direction of the connection was captured: RTT, bytes in flight and the causes of "
             "retransmissions are not known.",
         )
-    if one.opening.syn_number is None or one.opening.syn_ack_number is None:
+    if connection.opening.syn_number is None or connection.opening.syn_ack_number is None:
         yield CaptureNotice(
             kind="no-handshake",
             text="The capture does not hold both ends' SYN. MSS and window scale are not known, so "
             "windows and super-packets are not either.",
         )
-    copies = sum(direction.trace.duplicates for direction in one.directions)
+    copies = sum(direction.trace.duplicates for direction in connection.directions)
     if copies:
-        packets = copies + sum(direction.trace.packets for direction in one.directions)
+        packets = copies + sum(direction.trace.packets for direction in connection.directions)
         yield CaptureNotice(
             kind="copies",
             text=f"{copies:,} of {packets:,} packets are copies of others and count nowhere: the capture was "

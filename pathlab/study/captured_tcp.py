@@ -81,7 +81,7 @@ class CapturedConnection:
     @property
     def is_one_sided(self) -> bool:
         """Whether packets of one direction alone were captured."""
-        return any(one.trace.packets == 0 for one in self.directions)
+        return any(direction.trace.packets == 0 for direction in self.directions)
 
 
 def study_connections(
@@ -92,16 +92,16 @@ def study_connections(
     There are several where its ports were used again. ``window_s``: seconds since a connection's first packet
     that the curves show, the second may be infinite; None: all.
     """
-    found: list[CapturedConnection] = []
+    result: list[CapturedConnection] = []
     left_out = 0
     for ordinal, (there, back) in enumerate(split_connections(*capture.read_segments(flow)), start=1):
         if not (len(there) or len(back)):
             continue
-        if len(found) == most:
+        if len(result) == most:
             left_out += 1
         else:
-            found.append(_study_connection(capture, flow, ordinal, (there, back), window_s))
-    return found, left_out
+            result.append(_study_connection(capture, flow, ordinal, (there, back), window_s))
+    return result, left_out
 
 
 def _study_connection(
@@ -127,25 +127,25 @@ def _study_connection(
         sack = True
     ends = (str(flow.a), str(flow.b))
     directions = []
-    for place in (0, 1):
+    for index in (0, 1):
         facts = ConnectionFacts(
             mss_bytes=_find_mss(offers),
-            window_scale=_find_scale(offers, 1 - place),
+            window_scale=_find_scale(offers, 1 - index),
             sack_permitted=sack,
             base_rtt_ns=base_rtt_ns,
             breaks=capture.breaks,
             clock_steps=capture.set_back,
             origin_ns=start_ns,
-            copies=copies[place],
+            copies=copies[index],
         )
         directions.append(
             CapturedDirection(
-                source=ends[place],
-                destination=ends[1 - place],
-                offer=offers[place],
+                source=ends[index],
+                destination=ends[1 - index],
+                offer=offers[index],
                 mss_bytes=facts.mss_bytes,
-                position=find_position(opening, place),
-                trace=analyze_direction(sides[place], sides[1 - place], facts, span),
+                position=find_position(opening, index),
+                trace=analyze_direction(sides[index], sides[1 - index], facts, span),
             )
         )
     return CapturedConnection(
@@ -169,15 +169,15 @@ def _find_offers(capture: Capture, opening: Opening) -> Offers:
     numbers = [opening.syn_number, opening.syn_ack_number]
     if opening.client == 1:
         numbers.reverse()
-    found = [None if number is None else capture.syn_options.get(number) for number in numbers]
-    return found[0], found[1]
+    result = [None if number is None else capture.syn_options.get(number) for number in numbers]
+    return result[0], result[1]
 
 
 def _agree(offers: Offers, name: str) -> bool | None:
     """Whether both ends offered an option; None where that is not known."""
     given = [None if offer is None else bool(getattr(offer, name)) for offer in offers]
-    known = [one for one in given if one is not None]
-    if any(not one for one in known) and all(offer is None or offer.complete for offer in offers):
+    known = [item for item in given if item is not None]
+    if any(not item for item in known) and all(offer is None or offer.complete for offer in offers):
         return False
     return True if len(known) == 2 and all(known) else None
 
@@ -203,7 +203,7 @@ def _find_base_rtt(capture: Capture, opening: Opening, sides: tuple[Segments, Se
 
     Where one part alone was measured, it is a lower bound of the round trip.
     """
-    parts = [measure_base_rtt(sides[place], sides[1 - place], capture.breaks) for place in (0, 1)]
+    parts = [measure_base_rtt(sides[index], sides[1 - index], capture.breaks) for index in (0, 1)]
     known = [part for part in parts if part is not None]
     whole = opening.whole_rtt_ns
     if whole is not None and opening.syn_ack_number is not None:

@@ -238,8 +238,8 @@ class MeasuredCondition:
     @property
     def levels(self) -> tuple[Levels, ...]:
         """Every combination with a complete trial, by window, then streams."""
-        found = {(cell.streams, cell.window_bytes) for cell in self.every_cell}
-        return tuple(sorted(found, key=lambda one: (one[1] is None, one[1] or 0, one[0])))
+        result = {(cell.streams, cell.window_bytes) for cell in self.every_cell}
+        return tuple(sorted(result, key=lambda item: (item[1] is None, item[1] or 0, item[0])))
 
     @property
     def windows(self) -> tuple[int | None, ...]:
@@ -279,7 +279,7 @@ class MeasuredCondition:
             rates = [rate for cell in cells if (rate := cell.throughput.median)]
             if len(rates) > 1:
                 ratios.append((max(rates) / min(rates), total))
-        return max(ratios, key=lambda one: one[0], default=None)
+        return max(ratios, key=lambda item: item[0], default=None)
 
     def along(self, window_bytes: int | None) -> tuple[Cell, ...]:
         """The cells of one window, by streams."""
@@ -299,7 +299,7 @@ def find_extremes(cells: Iterable[Cell], read: Callable[[Cell], float | None]) -
     known = [(value, cell) for cell in cells if (value := read(cell)) is not None]
     if not known:
         return None
-    return min(known, key=lambda one: one[0])[1], max(known, key=lambda one: one[0])[1]
+    return min(known, key=lambda item: item[0])[1], max(known, key=lambda item: item[0])[1]
 
 
 def sort_by_throughput(cells: Iterable[Cell]) -> list[Cell]:
@@ -314,29 +314,29 @@ def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[
     """
     counted = select(table, Rules(as_requested=True, messages=True))
     complete = select(table, Rules(flags=(), needed=(), messages=True))
-    besides_lab = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS, messages=True))
-    settings = _format_settings([one.condition for one in counted])
-    found: list[MeasuredCondition] = []
-    for sample, wide, every in zip(counted, besides_lab, complete, strict=True):
+    including_lab_limited = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS, messages=True))
+    settings = _format_settings([item.condition for item in counted])
+    conditions: list[MeasuredCondition] = []
+    for sample, wide, every in zip(counted, including_lab_limited, complete, strict=True):
         number = table.distinct_conditions.index(sample.condition)
         stored = collect_sample(table, np.flatnonzero(table.condition_numbers == number))
-        number = 1 + sum(bool(one.number) for one in found) if len(every) else 0
+        number = 1 + sum(bool(item.number) for item in conditions) if len(every) else 0
         lab_limited = wide.take(~np.isin(wide.places, sample.places))
         samples = (stored, every, lab_limited, sample)
-        found.append(MeasuredCondition(number, samples, settings[sample.condition], environment))
-    shared = Counter(one.name for one in found)
-    for one in found:
-        one.is_ambiguous = shared[one.name_without("")] > 1
-    return tuple(found)
+        conditions.append(MeasuredCondition(number, samples, settings[sample.condition], environment))
+    shared = Counter(item.name for item in conditions)
+    for item in conditions:
+        item.is_ambiguous = shared[item.name_without("")] > 1
+    return tuple(conditions)
 
 
 def _format_settings(conditions: Sequence[Condition]) -> Mapping[Condition, Mapping[str, str]]:
     """For each condition the levels that not all of them share, as the campaign file names them."""
-    every = [dict(one.settings) for one in conditions]
+    every = [dict(item.settings) for item in conditions]
     names = dict.fromkeys(name for levels in every for name in levels)
     apart = [name for name in names if len({levels.get(name) for levels in every}) > 1]
-    found: dict[Condition, Mapping[str, str]] = {}
+    result: dict[Condition, Mapping[str, str]] = {}
     for condition, levels in zip(conditions, every, strict=True):
         named = {name: levels[name] for name in apart if levels.get(name) is not None}
-        found[condition] = format_levels(named)
-    return found
+        result[condition] = format_levels(named)
+    return result

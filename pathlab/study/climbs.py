@@ -39,9 +39,9 @@ def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, tri
     ids = part.get("trial_id")
     verdicts: list[bool | None] = []
     damaged: list[str] = []
-    for place in choose_trials(part, trials):
+    for index in choose_trials(part, trials):
         try:
-            verdicts.append(_classify_trial(source, int(ids[place]), margin_ns).rising)
+            verdicts.append(_classify_trial(source, int(ids[index]), margin_ns).rising)
         except StoreError as error:
             damaged.append(str(error))
     known = [verdict for verdict in verdicts if verdict is not None]
@@ -50,9 +50,9 @@ def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, tri
 
 def _classify_trial(source: StudySource, trial_id: int, margin_ns: float) -> RttClimb:
     """By the loaded probes of the steady window; by the kernel's smoothed RTT where these are too few."""
-    found = classify_rtt_climb(*read_rtt_course(source, trial_id), margin_ns)
-    if found.n >= MINIMUM_READINGS:
-        return found
+    rtt_climb = classify_rtt_climb(*read_rtt_course(source, trial_id), margin_ns)
+    if rtt_climb.n >= MINIMUM_READINGS:
+        return rtt_climb
     return classify_rtt_climb(*_read_smoothed(source, trial_id), margin_ns)
 
 

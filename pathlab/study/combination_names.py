@@ -70,18 +70,18 @@ Found = TypeVar("Found", bound=MessageCombination)
 
 def list_combinations(table: TrialTable, setting: str = "message_bytes") -> tuple[MessageCombination, ...]:
     """Every combination with a complete trial whose plan sets this, usable or not, in the order of trials."""
-    is_set = np.array([one.get(setting) is not None for one in table.distinct_conditions], dtype=bool)
-    places = np.flatnonzero((table.statuses == Status.COMPLETE) & is_set[table.condition_numbers])
-    levels = (table.get(name)[places].tolist() for name in ("streams", "window_requested_bytes"))
-    found = dict.fromkeys(
-        (table.conditions[place], int(streams), None if window != window else int(window))
-        for place, streams, window in zip(places, *levels, strict=True)
+    is_set = np.array([item.get(setting) is not None for item in table.distinct_conditions], dtype=bool)
+    indices = np.flatnonzero((table.statuses == Status.COMPLETE) & is_set[table.condition_numbers])
+    levels = (table.get(name)[indices].tolist() for name in ("streams", "window_requested_bytes"))
+    result = dict.fromkeys(
+        (table.conditions[index], int(streams), None if window != window else int(window))
+        for index, streams, window in zip(indices, *levels, strict=True)
     )
-    bare = {one: one.without(*UNNAMED) for one in dict.fromkeys(condition for condition, _, _ in found)}
+    bare = {item: item.without(*UNNAMED) for item in dict.fromkeys(condition for condition, _, _ in result)}
     return tuple(
         dict.fromkeys(
             MessageCombination(condition=bare[condition], streams=streams, window_bytes=window)
-            for condition, streams, window in found
+            for condition, streams, window in result
         )
     )
 
@@ -90,24 +90,27 @@ def choose_usual(combinations: Iterable[Found]) -> list[Found]:
     """Those of the usual build and recording, where others are measured beside them."""
     kept = list(combinations)
     for name in OF_THE_TOOL:
-        kept = [one for one in kept if one.read(name) == find_default(name)] or kept
+        kept = [item for item in kept if item.read(name) == find_default(name)] or kept
     return kept
 
 
 def list_varying(combinations: Sequence[MessageCombination]) -> list[str]:
     """The factors whose level is not the same in all of them, those first that name a combination first."""
-    names = {name for one in combinations for name, _ in one.condition.settings} | {"streams", "window_bytes"}
+    names = {name for combination in combinations for name, _ in combination.condition.settings} | {
+        "streams",
+        "window_bytes",
+    }
     ordered = sorted(names - FACTORS.keys() - {*NAMED_FIRST})
     ordered = [*NAMED_FIRST, *(name for name in FACTORS if name not in NAMED_FIRST), *ordered]
-    return [name for name in ordered if len({one.read(name) for one in combinations}) > 1]
+    return [name for name in ordered if len({combination.read(name) for combination in combinations}) > 1]
 
 
 def choose_naming(combinations: Sequence[MessageCombination]) -> list[str]:
     """The factors that set each of these combinations apart from the others."""
     chosen: list[str] = []
     for name in list_varying(combinations):
-        known = {tuple(map(one.read, chosen)) for one in combinations}
-        finer = {tuple(map(one.read, (*chosen, name))) for one in combinations}
+        known = {tuple(map(combination.read, chosen)) for combination in combinations}
+        finer = {tuple(map(combination.read, (*chosen, name))) for combination in combinations}
         if name not in UNNAMED and (name in NAMED_FIRST or len(finer) > len(known)):
             chosen.append(name)
     return chosen
@@ -118,52 +121,54 @@ def find_naming(table: TrialTable, path: tuple[str, str, str], setting: str = "m
 
     Those of messages are named by their transport too where all have the same.
     """
-    chosen = choose_naming([one for one in list_combinations(table, setting) if one.path == path])
+    chosen = choose_naming(
+        [combination for combination in list_combinations(table, setting) if combination.path == path]
+    )
     return list(dict.fromkeys(("transport", *chosen))) if setting == "message_bytes" else chosen
 
 
-def name_technology(one: MessageCombination) -> str:
+def name_technology(combination: MessageCombination) -> str:
     """What carries the messages: ``redis``, of the native engine ``tcp``, ``shared-memory (spinning)``.
 
     Both ends of one that spins poll for messages instead of sleeping in the kernel.
     """
-    engine, transport = one.read("engine"), str(one.read("transport"))
+    engine, transport = combination.read("engine"), str(combination.read("transport"))
     if engine != find_default("engine"):
         return str(engine) if transport == find_default("transport") else f"{transport}, engine {engine}"
-    return f"{transport} (spinning)" if one.read("wait") == "poll" else transport
+    return f"{transport} (spinning)" if combination.read("wait") == "poll" else transport
 
 
-def name_message_combination(one: MessageCombination, names: Iterable[str]) -> str:
+def name_message_combination(combination: MessageCombination, names: Iterable[str]) -> str:
     """The levels of these factors: ``tcp``, ``tcp, batch 64 KiB``; empty where none needs a name."""
     wanted = list(names)
     texts = []
-    if "transport" in wanted and _applies(one, "transport"):
+    if "transport" in wanted and _applies(combination, "transport"):
         wanted = [name for name in wanted if name not in OF_THE_TECHNOLOGY]
-        texts.append(name_technology(one))
+        texts.append(name_technology(combination))
     elif "transport" in wanted:
         wanted = list(dict.fromkeys(("placement", *wanted)))
     pinned = next((name for name in wanted if name in CORES), None)
     for name in wanted:
         if name == pinned:
-            texts.append(_name_cores(one))
-        elif name not in CORES and _applies(one, name):
-            texts.append(_format_level(name, one.read(name)))
+            texts.append(_name_cores(combination))
+        elif name not in CORES and _applies(combination, name):
+            texts.append(_format_level(name, combination.read(name)))
     return ", ".join(filter(None, texts))
 
 
-def _name_cores(one: MessageCombination) -> str:
+def _name_cores(combination: MessageCombination) -> str:
     """``core 1 for both ends``, ``cores 0 and 1``."""
-    sender, receiver = (one.read(name) or "any" for name in CORES)
+    sender, receiver = (combination.read(name) or "any" for name in CORES)
     if sender != receiver:
         return f"cores {sender} and {receiver}"
     return f"core{'' if str(sender).isdecimal() else 's'} {sender} for both ends"
 
 
-def _applies(one: MessageCombination, name: str) -> bool:
+def _applies(combination: MessageCombination, name: str) -> bool:
     """Whether a factor means something there: threads of one program have no transport between them."""
     if name == "transport" or name in _TCP_ALONE:
-        apart = one.read("placement") not in ("threaded", "fused")
-        return apart and (name == "transport" or one.read("transport") in ("tcp", "mptcp"))
+        apart = combination.read("placement") not in ("threaded", "fused")
+        return apart and (name == "transport" or combination.read("transport") in ("tcp", "mptcp"))
     return True
 
 

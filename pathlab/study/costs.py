@@ -130,8 +130,8 @@ def fit_cpu_costs(table: TrialTable) -> tuple[Answer[CpuCost], ...]:
                 percent = sample.measure_cpu_percent(end, names)
                 usable = percent >= 0
                 taken = sample.exclude(~usable, f"{end}_cpu: {NOT_MEASURED}")
-                found = fit_cpu_cost(taken.rates_bits_per_s, percent[usable])
-                answers.append(make_answer(taken, found, f"{end} {part}"))
+                cpu_cost = fit_cpu_cost(taken.rates_bits_per_s, percent[usable])
+                answers.append(make_answer(taken, cpu_cost, f"{end} {part}"))
     return tuple(answers)
 
 
@@ -142,10 +142,10 @@ def describe_fairness(table: TrialTable) -> tuple[Answer[FairnessFigures], ...]:
         for streams, window, part in sample.by_cell():
             if streams > 1:
                 spread = measure_spread(part.get("fairness_jain"))
-                found = FairnessFigures(
+                figures = FairnessFigures(
                     jain_ratio=spread, undecided=None if spread.n else Undecided.NOT_MEASURED
                 )
-                answers.append(make_cell_answer(part, (streams, window), found))
+                answers.append(make_cell_answer(part, (streams, window), figures))
     return tuple(answers)
 
 
@@ -203,7 +203,7 @@ def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLi
         )
     path = PathFigures(bottleneck_bits_per_s=line.rate_bits_per_s, rtt_ns=idle, segment=line.segment)
     again, steady_s = part.get("retransmitted_bytes"), part.get("steady_ns") / 1e9
-    found = measure_transfers(
+    transfers = measure_transfers(
         path,
         {
             "transfer_bytes": part.get("received_steady_bytes"),
@@ -213,15 +213,15 @@ def _measure_transfers(part: Sample, kind: Bottleneck | None, line: BottleneckLi
             "rtt_mean_ns": part.get("loaded_rtt_mean_ns"),
         },
     )
-    ratio = measure_spread(found.transfer_time_ratio)
+    ratio = measure_spread(transfers.transfer_time_ratio)
     return TcpFigures(
         bottleneck=kind,
         bottleneck_bits_per_s=line.rate_bits_per_s,
         capacity=compute_rfc6349_capacity(path),
-        ideal_s=measure_spread(found.ideal_s),
-        actual_s=measure_spread(np.where(np.isnan(found.transfer_time_ratio), np.nan, steady_s)),
+        ideal_s=measure_spread(transfers.ideal_s),
+        actual_s=measure_spread(np.where(np.isnan(transfers.transfer_time_ratio), np.nan, steady_s)),
         transfer_time_ratio=ratio,
-        efficiency_percent=measure_spread(found.efficiency_percent),
-        buffer_delay_percent=measure_spread(found.buffer_delay_percent),
+        efficiency_percent=measure_spread(transfers.efficiency_percent),
+        buffer_delay_percent=measure_spread(transfers.buffer_delay_percent),
         undecided=None if ratio.n else Undecided.NOT_MEASURED,
     )

@@ -62,7 +62,7 @@ class DatagramVerdict:
 
     def find(self, name: str) -> float | None:
         """A figure of the evidence by its name; None where it was not measured."""
-        return next((one.value for one in self.evidence if one.name == name), None)
+        return next((item.value for item in self.evidence if item.name == name), None)
 
 
 def read_datagrams(record: TrialRecord) -> DatagramReading:
@@ -103,21 +103,25 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
         )
     )
     bounds = {DatagramLimit.SENDING_HOST: 1 - REACHED_RATIO}
-    found = {
-        place: share
-        for place, share in shares.items()
-        if share is not None and share >= bounds.get(place, LOSS_RATIO)
+    result = {
+        index: share
+        for index, share in shares.items()
+        if share is not None and share >= bounds.get(index, LOSS_RATIO)
     }
-    places = tuple(sorted(found, key=lambda place: -found[place]))
+    indices = tuple(sorted(result, key=lambda index: -result[index]))
     if reading.is_stalled:
         return DatagramVerdict(limit=None, beside=(), evidence=evidence, undecided=Undecided.STALLED)
     unexplained = _measure_unexplained(reading)
     if None in (reading.sent_packets, reading.sent_packets_per_s, reading.lost_packets):
-        return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
-    if unexplained >= max(LOSS_RATIO, found[places[0]] if places else 0.0):
-        return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
-    if places:
-        return DatagramVerdict(limit=places[0], beside=places[1:], evidence=evidence)
+        return DatagramVerdict(
+            limit=None, beside=indices, evidence=evidence, undecided=Undecided.NOT_MEASURED
+        )
+    if unexplained >= max(LOSS_RATIO, result[indices[0]] if indices else 0.0):
+        return DatagramVerdict(
+            limit=None, beside=indices, evidence=evidence, undecided=Undecided.NOT_MEASURED
+        )
+    if indices:
+        return DatagramVerdict(limit=indices[0], beside=indices[1:], evidence=evidence)
     if not reading.sent_packets:  # none was due
         return DatagramVerdict(limit=None, beside=(), evidence=evidence, undecided=Undecided.NO_SAMPLES)
     if _is_arrival_late(reading):

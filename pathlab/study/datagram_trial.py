@@ -39,17 +39,17 @@ class LossRuns:
 def read_histograms(source: StudySource, trial_id: int) -> dict[str, Bins]:
     """The histograms of one trial by metric; none where it kept none. Raises StoreError."""
     table = source.series_tables(trial_id, {HISTOGRAMS: ("metric", "low", "high", "count")}).get(HISTOGRAMS)
-    found: dict[str, Bins] = {}
+    result: dict[str, Bins] = {}
     for row in table.to_pylist() if table is not None else ():
-        found.setdefault(row["metric"], Counter())[row["low"], row["high"]] += row["count"]
-    return found
+        result.setdefault(row["metric"], Counter())[row["low"], row["high"]] += row["count"]
+    return result
 
 
 def merge_histograms(every: Iterable[dict[str, Bins]]) -> dict[str, Bins]:
     """The histograms of several trials, added by metric."""
     merged: dict[str, Bins] = {}
-    for one in every:
-        for metric, bins in one.items():
+    for item in every:
+        for metric, bins in item.items():
             merged.setdefault(metric, Counter()).update(bins)
     return merged
 
@@ -96,14 +96,14 @@ def estimate_trial_loss(source: StudySource, trial_id: int, record: TrialRecord)
             gone = gone * (lost / gone.sum())
         else:  # lost after the last arrival, where no interval could count it
             gone[-1] = lost
-    found = pool_with_runs(out, np.minimum(gone, out), runs)
+    with_runs = pool_with_runs(out, np.minimum(gone, out), runs)
     return TrialLoss(
         trials=1,
         sent=sent,
         lost=lost,
         loss_ratio=share,
-        dispersion=found.dispersion,
-        interval_ratio=found.interval_ratio.extend_to(share),
+        dispersion=with_runs.dispersion,
+        interval_ratio=with_runs.interval_ratio.extend_to(share),
     )
 
 

@@ -200,20 +200,20 @@ def compare_offloads(table: TrialTable) -> tuple[Answer[OffloadGain], ...]:
 
 def _split_offloads(every: Sample) -> dict[tuple[bool, bool], Sample]:
     """The trials by GSO and GRO as requested; one that was not granted is that of another level."""
-    conditions = [every.table.conditions[place] for place in every.places]
+    conditions = [every.table.conditions[index] for index in every.places]
     levels = [
         tuple(
-            bool(read_level(one, name)) and not every.table.flagged(f"{name}-not-granted")[place]
+            bool(read_level(condition, name)) and not every.table.flagged(f"{name}-not-granted")[index]
             for name in OFFLOADS
         )
-        for one, place in zip(conditions, every.places, strict=True)
+        for condition, index in zip(conditions, every.places, strict=True)
     ]
-    found = {}
+    result = {}
     for level in ((False, False), (True, False), (False, True), (True, True)):
-        mask = np.array([one == level for one in levels], dtype=bool)
+        mask = np.array([item == level for item in levels], dtype=bool)
         if mask.any():
-            found[level] = every.take(mask)
-    return found
+            result[level] = every.take(mask)
+    return result
 
 
 def _compare_offload(plain: Sample, part: Sample, name: str, metric: str, column: str) -> OffloadGain:

@@ -86,8 +86,8 @@ def describe_distributions(table: TrialTable, rng: np.random.Generator) -> tuple
         for measure in list_measures("distributions"):
             values = measure.read(sample)
             part = sample.exclude(np.isnan(values), f"{measure.key}: {NOT_MEASURED}")
-            found = _describe(values[~np.isnan(values)], rng)
-            answers.append(make_answer(part, found, measure.key))
+            result = _describe(values[~np.isnan(values)], rng)
+            answers.append(make_answer(part, result, measure.key))
     return tuple(answers)
 
 

@@ -79,7 +79,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, FlowVerdict):
-        streams = [{"limit": encode(one.limit), "undecided": encode(one.undecided)} for one in value.streams]
+        streams = [
+            {"limit": encode(stream.limit), "undecided": encode(stream.undecided)} for stream in value.streams
+        ]
         return {"flow": encode(value.flow), "streams": streams}
     if isinstance(value, Condition):
         named = {field.name: encode(getattr(value, field.name)) for field in fields(value)}
@@ -89,6 +91,6 @@ def encode(value: Any) -> Any:
         return {name: encode(getattr(value, name)) for name in shown}
     if isinstance(value, Mapping):
         return {str(encode(key)): encode(item) for key, item in value.items()}
-    if all(type(one) is float for one in value):
-        return [one if math.isfinite(one) else None for one in value]
-    return [encode(one) for one in value]
+    if all(type(entry) is float for entry in value):
+        return [entry if math.isfinite(entry) else None for entry in value]
+    return [encode(entry) for entry in value]

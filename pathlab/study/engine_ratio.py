@@ -37,13 +37,13 @@ def compare_engines(
     Trials of another engine, and those with round trips, whose throughput is that of requests and replies in
     turn, are left out.
     """
-    found: dict[int, dict[str, dict[int, float]]] = {}
+    result: dict[int, dict[str, dict[int, float]]] = {}
     for record, engine in zip(records, engines, strict=True):
-        by_engine = found.setdefault(record.streams, {name: {} for name in pair})
+        by_engine = result.setdefault(record.streams, {name: {} for name in pair})
         rate = None if record.round_trips is not None else record.throughput_bits_per_s
         if rate and engine in pair and is_counted(record, COMPARISON_FLAGS):
             by_engine[engine][record.cycle] = rate
-    return tuple(_compare(streams, *(found[streams][name] for name in pair)) for streams in sorted(found))
+    return tuple(_compare(streams, *(result[streams][name] for name in pair)) for streams in sorted(result))
 
 
 def _compare(streams: int, first: Mapping[int, float], second: Mapping[int, float]) -> EngineRatio:

@@ -57,7 +57,7 @@ def build_frame(answers: Sequence[FramedAnswer]) -> pd.DataFrame:
     rows = [dict(_list_cells(answer)) for answer in answers]
     names = list(dict.fromkeys(name for row in rows for name in row))
     # A part that some answers do not have is shown by its own columns, which are missing there.
-    parts = {name[:place] for name in names for place, sign in enumerate(name) if sign == "."}
+    parts = {name[:index] for name in names for index, sign in enumerate(name) if sign == "."}
     kept = [name for name in names if name not in parts]
     return pd.DataFrame({name: _build_column([row.get(name) for row in rows]) for name in kept})
 
@@ -129,13 +129,13 @@ def _list_figures(result: Any) -> list[str]:
     """The first figures of a result that are known; the reason where it is undecided."""
     if not is_dataclass(result):
         return []
-    found = []
+    value = []
     for field in fields(result):
         figure = _find_figure(getattr(result, field.name))
         if figure is not None and field.name != "undecided":
-            found.append(_format_figure(field.name, figure))
+            value.append(_format_figure(field.name, figure))
     undecided = getattr(result, "undecided", None)
-    return [f"undecided ({undecided.value})", *found][:LINE_FIGURES] if undecided else found[:LINE_FIGURES]
+    return [f"undecided ({undecided.value})", *value][:LINE_FIGURES] if undecided else value[:LINE_FIGURES]
 
 
 def _find_figure(value: Any) -> float | str | None:

@@ -115,8 +115,8 @@ def inspect_file(
 
     Raises StoreError for a file that cannot be read, and UsageError for a flow that is not there.
     """
-    found = _inspect(read_capture(path), "", flow, window_s)
-    return Inspection(title=path.name, trial_id=None, captures=(found,))
+    result = _inspect(read_capture(path), "", flow, window_s)
+    return Inspection(title=path.name, trial_id=None, captures=(result,))
 
 
 def inspect_trial(
@@ -156,8 +156,8 @@ def inspect_trial(
         capture = read_capture(place)
         if captures and captures[0].chosen is not None:
             number = _find_same_flow(capture.flows, captures[0].chosen.flow)
-        found = _inspect(capture, end, number, window_s)
-        captures.append(replace(found, notices=(*list_end_notices(end, reasons, recorded), *found.notices)))
+        result = _inspect(capture, end, number, window_s)
+        captures.append(replace(result, notices=(*list_end_notices(end, reasons, recorded), *result.notices)))
         del capture  # before the next one is read
     return Inspection(
         title=f"Trial {trial_id}",
@@ -180,11 +180,11 @@ def _inspect(
     connections: list[CapturedConnection] = []
     left_out_uses = 0
     for flow in analysed:
-        found, more = study_connections(capture, flow, ANALYSED_USES, window_s if flow is shown else None)
-        connections += found
+        result, more = study_connections(capture, flow, ANALYSED_USES, window_s if flow is shown else None)
+        connections += result
         left_out_uses += more
-    connections.sort(key=lambda one: -one.main.trace.payload_bytes)
-    chosen = next((one for one in connections if one.flow is shown), None)
+    connections.sort(key=lambda item: -item.main.trace.payload_bytes)
+    chosen = next((connection for connection in connections if connection.flow is shown), None)
     return InspectedCapture(
         end=end,
         facts=_describe_capture(capture),
@@ -210,13 +210,13 @@ def _find_flow(capture: Capture, number: int) -> CapturedFlow:
 def _find_same_flow(flows: Sequence[CapturedFlow], wanted: CapturedFlow) -> int | None:
     """The flow between the same endpoints, in either direction; None where it was not captured."""
     ends = {str(wanted.a), str(wanted.b)}
-    same = (one.number for one in flows if one.protocol == "TCP" and {str(one.a), str(one.b)} == ends)
+    same = (flow.number for flow in flows if flow.protocol == "TCP" and {str(flow.a), str(flow.b)} == ends)
     return next(same, None)
 
 
 def _describe_capture(capture: Capture) -> CaptureFacts:
     flows = capture.flows
-    types = [one.link_type for one in capture.notes.interfaces]
+    types = [interface.link_type for interface in capture.notes.interfaces]
     return CaptureFacts(
         path=capture.path,
         form=capture.notes.form,
@@ -247,15 +247,15 @@ def _check_counters(
     record: TrialRecord, least_rtt_ns: float | None, captures: Sequence[InspectedCapture]
 ) -> Iterator[CounterCheck]:
     """The engine's numbers beside those of the sender's capture; one that lacks packets has no counts."""
-    sender = next((one for one in captures if one.end == "sender"), None)
+    sender = next((capture for capture in captures if capture.end == "sender"), None)
     if sender is None:
         return
-    directions = [_find_sent(one, record) for one in sender.connections]
-    traces = [one.trace for one in directions if one is not None]
-    segments = [one.retransmitted_segments for one in traces]
+    directions = [_find_sent(connection, record) for connection in sender.connections]
+    traces = [direction.trace for direction in directions if direction is not None]
+    segments = [trace.retransmitted_segments for trace in traces]
     known = bool(traces) and len(traces) == len(directions) and sender.is_complete
-    rtts = [one.rtt.min_ns for one in traces if one.rtt.min_ns is not None]
-    counted = [one for one in segments if one is not None]
+    rtts = [trace.rtt.min_ns for trace in traces if trace.rtt.min_ns is not None]
+    counted = [segment for segment in segments if segment is not None]
     yield CounterCheck(
         name="Retransmitted segments",
         unit="",
@@ -266,21 +266,21 @@ def _check_counters(
         name="Retransmitted bytes",
         unit="byte",
         counted=record.retransmitted_bytes,
-        captured=sum(one.retransmitted_bytes for one in traces) if known else None,
+        captured=sum(trace.retransmitted_bytes for trace in traces) if known else None,
     )
     yield CounterCheck(name="RTT, minimum", unit="ns", counted=least_rtt_ns, captured=min(rtts, default=None))
 
 
-def _find_sent(one: CapturedConnection, record: TrialRecord) -> CapturedDirection | None:
+def _find_sent(connection: CapturedConnection, record: TrialRecord) -> CapturedDirection | None:
     """The data that the sender's counters are of; None: not known, as on one host with itself.
 
     Of a trial in both directions these are the data along the path, which may be fewer than those against it.
     """
     if record.received_reverse_steady_bytes is None:
-        return one.main
+        return connection.main
     along = [
         direction
-        for direction, end in zip(one.directions, (one.flow.b, one.flow.a), strict=True)
+        for direction, end in zip(connection.directions, (connection.flow.b, connection.flow.a), strict=True)
         if _is_same_address(end.address, record.destination_address or None)
     ]
     return along[0] if len(along) == 1 else None

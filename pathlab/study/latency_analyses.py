@@ -27,10 +27,10 @@ OFFERED = AnswerColumn(
 TAIL_HEADINGS = ("median", "p90", "p99", "p99.9", "p99.99", "p99.999")
 
 
-def build_quantile_column(place: int) -> AnswerColumn:
+def build_quantile_column(index: int) -> AnswerColumn:
     """The column of one of ``TAIL_HEADINGS``."""
-    path = f"tail.quantiles.{place}"
-    return AnswerColumn(TAIL_HEADINGS[place], f"{path}.value", unit="ns", detail=f"{path}.interval")
+    path = f"tail.quantiles.{index}"
+    return AnswerColumn(TAIL_HEADINGS[index], f"{path}.value", unit="ns", detail=f"{path}.interval")
 
 
 class LatencyAnalyses(AnalysesBase):

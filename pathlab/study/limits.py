@@ -94,8 +94,8 @@ class CellLimit:
     @property
     def at_requested_rate(self) -> bool:
         """Whether most of the trials under this limit came to the rate requested."""
-        verdicts = [one.verdict.flow for one in self.trials if one.verdict.flow.limit is self.limit]
-        return 2 * sum(one.at_requested_rate for one in verdicts) > len(verdicts)
+        verdicts = [trial.verdict.flow for trial in self.trials if trial.verdict.flow.limit is self.limit]
+        return 2 * sum(verdict.at_requested_rate for verdict in verdicts) > len(verdicts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class CellWarmUp:
     @property
     def counted_by(self) -> str:
         """The end whose intervals were read."""
-        return name_counting_end(sum(one.by_sender for one in self.trials), len(self.trials))
+        return name_counting_end(sum(trial.by_sender for trial in self.trials), len(self.trials))
 
 
 RateCache = dict[int, FlowRates]  # rates that were read, by number of the trial: none is read twice
@@ -165,15 +165,15 @@ def classify_cell_limits(
         line = find_bottleneck(source.campaign.environment, sample)
         calibrations = [host.facts.get("calibration") for host in hosts if host.name in ends]
         ceiling = find_ceiling(calibrations, streams)
-        found = []
+        result = []
         for trial_id, trial in _read_figures(part, most, cap).items():
             reading = replace(trial, ceiling_bits_per_s=ceiling)
             limit, rates = _classify_trial(
                 source, trial_id, reading, line, reverse=sample.condition.is_reverse
             )
             cache[trial_id] = rates
-            found.append(limit)
-        answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
+            result.append(limit)
+        answers.append(make_cell_answer(part, (streams, window), agree_on_limit(result)))
     return tuple(answers)
 
 
@@ -188,14 +188,14 @@ def evaluate_warm_ups(
     most = share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:
-        found = []
-        for place in choose_trials(part, most):
-            trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
+        result = []
+        for index in choose_trials(part, most):
+            trial_id, configured = int(part.get("trial_id")[index]), part.get("warmup_ns")[index]
             rates = read_rates(source, trial_id, streams, cache)
             configured_ns = 0 if np.isnan(configured) else int(configured)
             warm_up = detect_warm_up(rates.counts, rates.lengths_ns, configured_ns)
-            found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up, by_sender=rates.by_sender))
-        answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(found)))
+            result.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up, by_sender=rates.by_sender))
+        answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(result)))
     return tuple(answers)
 
 
@@ -258,7 +258,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             rtt_standing_ns=_known(standing[at]),
             hosts=tuple(HostLoad(busiest_core_ratio=_known_share(ratios[at])) for ratios in cores),
             requested_bits_per_s=_find_lowest(
-                *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
+                *of_flow, *(item * streams[at] for item in of_stream if isinstance(item, (int, float)))
             ),
             kernel_stamps=None if stamps[at] is None else stamps[at] != USER_STAMPS,
             congestion=None if congestion[at] is None else str(congestion[at]),
@@ -288,54 +288,54 @@ def _known_share(value: float) -> float | None:
     return _known(value) if value <= HIGHEST_SHARE_RATIO else None
 
 
-def agree_on_limit(found: Sequence[TrialLimit]) -> CellLimit:
+def agree_on_limit(result: Sequence[TrialLimit]) -> CellLimit:
     """The limit that more than half of these trials share."""
-    limits = [trial.verdict.flow.limit for trial in found]
+    limits = [trial.verdict.flow.limit for trial in result]
     counts = Counter(limits)
     ordered = sorted(counts, key=lambda limit: (-counts[limit], str(limit)))
     named = [limit for limit in ordered if limit is not None]
-    agreed = named[0] if named and counts[named[0]] > AGREEING_RATIO * len(found) else None
+    agreed = named[0] if named and counts[named[0]] > AGREEING_RATIO * len(result) else None
     return CellLimit(
-        classified=len(found),
+        classified=len(result),
         limit=agreed,
         counts=tuple(LimitCount(limit=limit, trials=counts[limit]) for limit in ordered),
-        evidence=tuple(_summarise_evidence(found)),
-        trials=tuple(found),
-        undecided=None if agreed is not None else _why(found, named),
+        evidence=tuple(_summarise_evidence(result)),
+        trials=tuple(result),
+        undecided=None if agreed is not None else _why(result, named),
     )
 
 
-def _summarise_evidence(found: Sequence[TrialLimit]) -> Iterator[EvidenceFigure]:
+def _summarise_evidence(limits: Sequence[TrialLimit]) -> Iterator[EvidenceFigure]:
     """Every measured figure of these trials' flows, in the order of first mention."""
     figures: dict[str, list[Evidence]] = {}
-    for trial in found:
-        for one in trial.verdict.flow.evidence:
-            if one.value is not None:
-                figures.setdefault(one.name, []).append(one)
+    for trial in limits:
+        for item in trial.verdict.flow.evidence:
+            if item.value is not None:
+                figures.setdefault(item.name, []).append(item)
     for name, known in figures.items():
-        middle = median(one.value for one in known if one.value is not None)
-        met = sum(bool(one.met) for one in known)
+        middle = median(item.value for item in known if item.value is not None)
+        met = sum(bool(item.met) for item in known)
         yield EvidenceFigure(name=name, median=middle, met=met, known=len(known))
 
 
-def _why(found: Sequence[TrialLimit], named: list[Limit]) -> Undecided:
-    if not found:
+def _why(limits: Sequence[TrialLimit], named: list[Limit]) -> Undecided:
+    if not limits:
         return Undecided.NO_SAMPLES
     if len(named) > 1:
         return Undecided.CONFLICTING_EVIDENCE
-    reasons = Counter(trial.verdict.flow.undecided for trial in found)
-    reason = max(reasons, key=lambda one: reasons[one] if one is not None else 0)
+    reasons = Counter(trial.verdict.flow.undecided for trial in limits)
+    reason = max(reasons, key=lambda item: reasons[item] if item is not None else 0)
     return reason or Undecided.CONFLICTING_EVIDENCE
 
 
-def _agree_on_warm_up(found: list[TrialWarmUp]) -> CellWarmUp:
-    decided = [trial.warm_up.sufficient for trial in found if trial.warm_up.sufficient is not None]
+def _agree_on_warm_up(warm_ups: list[TrialWarmUp]) -> CellWarmUp:
+    decided = [trial.warm_up.sufficient for trial in warm_ups if trial.warm_up.sufficient is not None]
     reason = None
     if not decided:
-        reason = found[0].warm_up.undecided if found else Undecided.NO_SAMPLES
+        reason = warm_ups[0].warm_up.undecided if warm_ups else Undecided.NO_SAMPLES
     return CellWarmUp(
-        checked=len(found),
+        checked=len(warm_ups),
         sufficient=all(decided) if decided else None,
-        trials=tuple(found),
+        trials=tuple(warm_ups),
         undecided=reason,
     )

@@ -54,7 +54,7 @@ class Traffic:
             max((int(size) for size in sizes if size is not None and size > 0), default=None)
             for sizes in (mss_bytes, datagram_bytes)
         )
-        version = max((find_ip_version(one) for one in addresses if one), default=4)
+        version = max((find_ip_version(address) for address in addresses if address), default=4)
         if family in ("ipv4", "ipv6"):
             version = 6 if family == "ipv6" else 4
         return cls(transport=transport, ip_version=version, mss_bytes=segments, datagram_bytes=datagrams)
@@ -122,7 +122,7 @@ def read_traffic(sample: Sample) -> Traffic:
     refused = bool(sample.table.flagged(Flag.TRANSPORT_NOT_GRANTED)[sample.places].any())
     addresses = frame["destination_address"].iloc[sample.places] if "destination_address" in frame else None
     return Traffic.of(
-        () if addresses is None else [str(one) for one in addresses.dropna().unique()],
+        () if addresses is None else [str(item) for item in addresses.dropna().unique()],
         segments[~np.isnan(segments)].tolist(),
         transport=None if refused else sample.condition.get("transport"),
         family=sample.condition.get("family"),
@@ -174,14 +174,14 @@ def find_direct_link(environment: Mapping[str, Any], sample: Sample) -> DirectLi
         return None
     source, destination = sample.condition.flow_ends
     links = lab.get("links") or ()
-    found = _choose_parallel(
+    parallel = _choose_parallel(
         [{**link, "between": link.get("between", [source, destination])} for link in links],
         (source, destination),
         sample.condition.get("bond"),
     )
-    if len(found) != 1:
+    if len(parallel) != 1:
         return None
-    link = found[0]
+    link = parallel[0]
     forward = link.get("between", [source])[0] == source
     there = _direction(link, forward)
     if not there.get("rate_bits_per_s"):

@@ -150,7 +150,7 @@ def measure_lossless_rates(
     if rule is None:
         return
     trials = _read_trials(table)
-    places = {trial.plan_row: place for place, trial in enumerate(trials)}
+    indices = {trial.plan_row: index for index, trial in enumerate(trials)}
     groups: dict[SearchKey, list[RateSearch]] = {}
     for search in list_searches(plan, trials, rule):
         key = SearchKey(-1, search.key.path_source, search.key.path_destination, search.key.settings)
@@ -162,7 +162,7 @@ def measure_lossless_rates(
         own = [row for search in searches for row in search.rows if row.row in latest]
         if not own:
             continue
-        condition = table.conditions[places[own[0].row]].without(RATE_FACTOR)
+        condition = table.conditions[indices[own[0].row]].without(RATE_FACTOR)
         result = _summarize(_name(key, varied), searches, own, latest, rule)
         streams, window = (dict(key.settings).get(name) for name in ("streams", "window_bytes"))
         yield Answer(
@@ -177,18 +177,18 @@ def measure_lossless_rates(
 
 def read_found_rates(table: TrialTable, plan: Sequence[PlanRecord], model: Mapping[str, Any]) -> Floats:
     """For each trial the rate that its search found, at one usable trial of each search; NaN elsewhere."""
-    found, rule = np.full(len(table), np.nan), find_rule(model)
+    result, rule = np.full(len(table), np.nan), find_rule(model)
     trials = _read_trials(table)
     places = {
-        trial.plan_row: place
-        for place, trial in enumerate(trials)
+        trial.plan_row: index
+        for index, trial in enumerate(trials)
         if not {Flag.LAB_LIMITED, Flag.HOST_STALLED}.intersection(trial.flags)
     }
     for search in list_searches(plan, trials, rule) if rule is not None else ():
         usable = [places[row] for row in search.measured if row in places]
         if usable and search.state.ending == SearchEnding.FOUND:
-            found[usable[-1]] = search.state.below_bits_per_s or np.nan
-    return found
+            result[usable[-1]] = search.state.below_bits_per_s or np.nan
+    return result
 
 
 def _read_trials(table: TrialTable) -> list[StoredTrial]:
@@ -239,25 +239,25 @@ def _summarize(
     )
     finished = [search.state for search in searches if search.is_finished]
     endings = {state.ending for state in finished}
-    found = [state for state in finished if state.ending == SearchEnding.FOUND]
-    ended = found or finished
+    states = [state for state in finished if state.ending == SearchEnding.FOUND]
+    ended = states or finished
     below = [state.below_bits_per_s for state in ended if state.below_bits_per_s is not None]
     above = [state.above_bits_per_s for state in ended if state.above_bits_per_s is not None]
-    interval = _bound_rate(below, above, all_found=bool(finished) and len(found) == len(finished))
+    interval = _bound_rate(below, above, all_found=bool(finished) and len(states) == len(finished))
     middle = float(np.median(below)) if below else None
     return LosslessRate(
         name=name,
         limit_ratio=rule.loss_ratio,
         searches=len(searches),
         finished=len(finished),
-        found=len(found),
+        found=len(states),
         ending=endings.pop() if len(endings) == 1 else None,
         below_bits_per_s=middle,
         above_bits_per_s=float(np.median(above)) if above else None,
         interval=interval,
         rates=tuple(_list_rates(searches, rows, latest, rule)),
         cycles=cycles,
-        text=_describe(cycles, interval, rule, sum(not state.is_attributed for state in found)),
+        text=_describe(cycles, interval, rule, sum(not state.is_attributed for state in states)),
     )
 
 
@@ -268,11 +268,11 @@ def _bound_rate(below: Sequence[int], above: Sequence[int], *, all_found: bool) 
     """
     builder = IntervalBuilder(n=len(below), method=MEDIAN_METHOD, confidence_ratio=CONFIDENCE_RATIO)
     if not all_found:
-        return builder.refuse(Undecided.INCONCLUSIVE)
+        return builder.build_undecided(Undecided.INCONCLUSIVE)
     low, high = ordered_median_interval(below), ordered_median_interval(above)
     reason = low.undecided or high.undecided
     if low.limits is None or high.limits is None:
-        return builder.refuse(reason or Undecided.TOO_FEW_SAMPLES)
+        return builder.build_undecided(reason or Undecided.TOO_FEW_SAMPLES)
     return builder.build(low.limits[0], high.limits[1]).cut_at(min(below), max(above))
 
 
@@ -283,15 +283,17 @@ def _describe(
 
     ``not_attributed``: cycles with a found rate above which the loss may be the receiving host's.
     """
-    found = [one for one in cycles if one.ending == SearchEnding.FOUND]
-    texts = Counter(one.text for one in cycles if one not in found or len(found) == 1)
+    result = [cycle for cycle in cycles if cycle.ending == SearchEnding.FOUND]
+    texts = Counter(cycle.text for cycle in cycles if cycle not in result or len(result) == 1)
     parts = []
-    if len(found) > 1:
-        of = f"{len(found)} cycles" if not texts else f"{len(found)} of {len(cycles)} cycles"
+    if len(result) > 1:
+        of = f"{len(result)} cycles" if not texts else f"{len(result)} of {len(cycles)} cycles"
         low, high = format_rate(interval.low), format_rate(interval.high)
         head = "CI cut to" if interval.cut else "95 % CI"
         ends = f"; {head} {low} to {high}" if interval.decided else ""
-        rate = float(np.median([one.below_bits_per_s for one in found if one.below_bits_per_s is not None]))
+        rate = float(
+            np.median([item.below_bits_per_s for item in result if item.below_bits_per_s is not None])
+        )
         parts = [f"loss ≤ {format_ratio(rule.loss_ratio)} up to {format_rate(rate)} (median of {of}{ends})"]
         parts += [f"{NOT_ATTRIBUTED} in {not_attributed} of them"] if not_attributed else []
     if len(cycles) == 1:
@@ -314,9 +316,9 @@ def _list_rates(
             tried.setdefault(read_rate(row), []).append(trial)
     verdicts: dict[int, Counter[RateVerdict]] = {}
     for search in searches:
-        for one in search.state.rates:
-            if one.verdict is not None:
-                verdicts.setdefault(one.rate_bits_per_s, Counter())[one.verdict] += 1
+        for item in search.state.rates:
+            if item.verdict is not None:
+                verdicts.setdefault(item.rate_bits_per_s, Counter())[item.verdict] += 1
     for rate in sorted(tried):
         yield _measure_rate(rate, tried[rate], verdicts.get(rate, Counter()), rule)
 
@@ -327,7 +329,7 @@ def _measure_rate(
     read = [read_trial(trial, rate) for trial in trials]
     chosen = choose_counted(read, rule)
     counted = [
-        trial for trial, one in zip(trials, read, strict=True) if any(one is other for other in chosen)
+        trial for trial, item in zip(trials, read, strict=True) if any(item is other for other in chosen)
     ]
     pooled = pool_trial_loss(
         [trial.udp_sent_packets or 0 for trial in counted],
@@ -335,7 +337,7 @@ def _measure_rate(
         burst_packets=rule.burst_packets,
         confidence_ratio=rule.confidence_ratio,  # that of the verdicts, which it agrees with
     )
-    short = sum(one.usable and is_short(one, rule) for one in read)
+    short = sum(item.usable and is_short(item, rule) for item in read)
     return TriedRate(
         rate_bits_per_s=rate,
         trials=len(counted),

@@ -89,7 +89,9 @@ class MemberShares:
     @property
     def largest_sent_ratio(self) -> float | None:
         """The largest median share of a member."""
-        return max((one.sent.median for one in self.members if one.sent.median is not None), default=None)
+        return max(
+            (member.sent.median for member in self.members if member.sent.median is not None), default=None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,17 +133,17 @@ def measure_member_shares(
     Reads the series of at most 200 trials of each. The tests of all hashes are corrected together (Holm).
     """
     hosts = source.hosts()
-    found = [
+    result = [
         (group, cell, _measure_cell(cell, group, members, hosts, rng))
         for group in list_bond_groups(table)
         for cell in group.bonds
         if (members := _read_cell(source, cell))
     ]
-    tested = [one.test for _, _, one in found if one.test is not None]
+    tested = [item.test for _, _, item in result if item.test is not None]
     corrected = iter(correct_hash_tests(tested))
     return tuple(
-        make_bond_answer(group, cell, one if one.test is None else replace(one, test=next(corrected)))
-        for group, cell, one in found
+        make_bond_answer(group, cell, item if item.test is None else replace(item, test=next(corrected)))
+        for group, cell, item in result
     )
 
 
@@ -151,7 +153,8 @@ def plan_streams(
     """The streams that every hash needs, of 2 to 12 links whose rates are known."""
     hosts = source.hosts()
     members = {
-        (one.condition, one.result.name, one.streams, one.window_bytes): one.result.members for one in shares
+        (share.condition, share.result.name, share.streams, share.window_bytes): share.result.members
+        for share in shares
     }
     return tuple(
         make_bond_answer(group, cell, needed)
@@ -165,8 +168,8 @@ def plan_streams(
 
 def _list_capacities(group: BondGroup, cell: BondCell, members: Sequence[MemberShare]) -> list[float | None]:
     """What every link alone carried; where not each was measured, what it was set to."""
-    rates = [one.throughput_bits_per_s.median for one in measure_links(group, cell)]
-    return rates if len(rates) >= max(2, len(members)) else [one.rate_bits_per_s for one in members]
+    rates = [link.throughput_bits_per_s.median for link in measure_links(group, cell)]
+    return rates if len(rates) >= max(2, len(members)) else [member.rate_bits_per_s for member in members]
 
 
 def _plan_cell(
@@ -195,7 +198,7 @@ def _find_fields(cell: BondCell, hosts: Sequence[HostRecord]) -> HashFields | No
     """What the hash sees: by the level, of an existing bond by the policy that its host states."""
     if cell.variant.bond != EXISTING:
         return find_hash_fields(cell.variant.bond)
-    ends = {str(one) for one in cell.sample.read_texts("source_address")}
+    ends = {str(text) for text in cell.sample.read_texts("source_address")}
     for host in hosts:
         for bond in (host.facts.get("bonds") or {}).values():
             if bond.get("address") in ends and bond.get("mode") in ("balance-xor", "802.3ad"):
@@ -205,11 +208,11 @@ def _find_fields(cell: BondCell, hosts: Sequence[HostRecord]) -> HashFields | No
 
 def _read_cell(source: StudySource, cell: BondCell) -> list[tuple[int, TrialMembers]]:
     """The members of each trial with its place in the cell; of trials with the same members as the first."""
-    places = choose_evenly(range(len(cell.sample)), TRIALS_PER_CELL)
+    indices = choose_evenly(range(len(cell.sample)), TRIALS_PER_CELL)
     numbers = cell.sample.get("trial_id")
-    found = [(place, read_trial_members(source, int(numbers[place]))) for place in places]
-    known = [(place, members) for place, members in found if members is not None]
-    return [one for one in known if one[1].names == known[0][1].names]
+    result = [(index, read_trial_members(source, int(numbers[index]))) for index in indices]
+    known = [(index, members) for index, members in result if members is not None]
+    return [item for item in known if item[1].names == known[0][1].names]
 
 
 def read_trial_members(source: StudySource, trial_id: int) -> TrialMembers | None:
@@ -251,49 +254,49 @@ def _read_number(value: Any) -> float:
 def _measure_cell(
     cell: BondCell,
     group: BondGroup,
-    found: Sequence[tuple[int, TrialMembers]],
+    result: Sequence[tuple[int, TrialMembers]],
     hosts: Sequence[HostRecord],
     rng: np.random.Generator,
 ) -> MemberShares:
-    first = found[0][1]
-    sent = np.array([one.share(one.sender, "tx_bytes") for _, one in found])
-    received = np.array([one.share(one.receiver, "rx_bytes") for _, one in found])
-    acknowledged = np.array([one.share(one.receiver, "tx_bytes") for _, one in found])
+    first = result[0][1]
+    sent = np.array([item.share(item.sender, "tx_bytes") for _, item in result])
+    received = np.array([item.share(item.receiver, "rx_bytes") for _, item in result])
+    acknowledged = np.array([item.share(item.receiver, "tx_bytes") for _, item in result])
     rates = first.sender["rate_bits_per_s"]
     fields = _find_fields(cell, hosts)
     known = ~np.isnan(sent).any(axis=1)
     test, counted = None, False
     if fields is not None and known.any() and len(first.names) <= MAXIMUM_MEMBERS:
-        jain = cell.sample.get("fairness_jain")[[place for place, _ in found]]
+        jain = cell.sample.get("fairness_jain")[[index for index, _ in result]]
         test, counted = _test_hash(sent[known], jain[known], group.streams, rng)
     return MemberShares(
         name=cell.name,
         bond=cell.variant.bond,
         streams=group.streams,
         message_bytes=group.message_bytes,
-        trials=len(found),
+        trials=len(result),
         members=tuple(
             MemberShare(
                 name=name,
-                rate_bits_per_s=None if np.isnan(rates[place]) else float(rates[place]),
-                sent=measure_spread(sent[:, place]),
-                received=measure_spread(received[:, place]),
-                acknowledged=measure_spread(acknowledged[:, place]),
+                rate_bits_per_s=None if np.isnan(rates[index]) else float(rates[index]),
+                sent=measure_spread(sent[:, index]),
+                received=measure_spread(received[:, index]),
+                acknowledged=measure_spread(acknowledged[:, index]),
             )
-            for place, name in enumerate(first.names)
+            for index, name in enumerate(first.names)
         ),
         fields=fields,
         idle_trials=int((sent[known] < IDLE_RATIO).any(axis=1).sum()),
         test=test,
         counted=counted,
-        super_packets=_ask(found, "sender", "gso_max_segments", lambda most: most > 1),
-        gro=_ask(found, "receiver", "gro", lambda most: most > 0),
+        super_packets=_ask(result, "sender", "gso_max_segments", lambda most: most > 1),
+        gro=_ask(result, "receiver", "gro", lambda most: most > 0),
     )
 
 
-def _ask(found: Sequence[tuple[int, TrialMembers]], end: str, column: str, test: Any) -> bool | None:
+def _ask(result: Sequence[tuple[int, TrialMembers]], end: str, column: str, test: Any) -> bool | None:
     """What the largest value of a column at one end says; None where it was not stored."""
-    values = np.concatenate([getattr(one, end)[column] for _, one in found])
+    values = np.concatenate([getattr(item, end)[column] for _, item in result])
     return None if np.isnan(values).all() else bool(test(np.nanmax(values)))
 
 
@@ -319,7 +322,7 @@ def list_members(answers: Sequence[Answer[MemberShares]]) -> Iterator[tuple[Memb
 
 def count_most_trials(shares: Sequence[MemberShares]) -> int:
     """Trials of the row that has most."""
-    return max((one.trials for one in shares), default=0)
+    return max((share.trials for share in shares), default=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,18 +342,18 @@ class ChanceCurve:
 def compute_chance_curves(rows: Sequence[StreamsNeeded]) -> tuple[ChanceCurve, ...]:
     """A curve for each set of capacities, alike to a tenth of the largest, to twice the streams needed."""
     by_capacity: dict[tuple[float, ...], list[StreamsNeeded]] = {}
-    for one in rows:
-        largest = max(one.capacities_bits_per_s)
-        sizes = tuple(round(rate / largest, 1) for rate in one.capacities_bits_per_s)
-        by_capacity.setdefault(sizes, []).append(one)
-    return tuple(_compute_chances(found) for found in by_capacity.values())
+    for row in rows:
+        largest = max(row.capacities_bits_per_s)
+        sizes = tuple(round(rate / largest, 1) for rate in row.capacities_bits_per_s)
+        by_capacity.setdefault(sizes, []).append(row)
+    return tuple(_compute_chances(result) for result in by_capacity.values())
 
 
-def _compute_chances(found: Sequence[StreamsNeeded]) -> ChanceCurve:
-    capacities = found[0].capacities_bits_per_s
-    most = 2 * max(found[0].plan.streams or 1, *(one.streams for one in found))
+def _compute_chances(neededs: Sequence[StreamsNeeded]) -> ChanceCurve:
+    capacities = neededs[0].capacities_bits_per_s
+    most = 2 * max(neededs[0].plan.streams or 1, *(item.streams for item in neededs))
     streams = np.arange(1, most + 1)
-    used = tuple(sorted({one.streams for one in found}))
+    used = tuple(sorted({item.streams for item in neededs}))
     return ChanceCurve(
         capacities_bits_per_s=capacities,
         streams=streams.astype(np.float64),

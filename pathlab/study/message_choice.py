@@ -136,7 +136,7 @@ class MessageChoice:
     @property
     def is_offered(self) -> bool:
         """Whether any setup was offered the target's rate at least, or missed a lower one."""
-        return any(one.shortcoming is not Shortcoming.NOT_OFFERED for one in self.candidates)
+        return any(candidate.shortcoming is not Shortcoming.NOT_OFFERED for candidate in self.candidates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ def choose_setups(table: TrialTable, target: MessageTarget) -> tuple[MessageChoi
     for (setup, size), loads in _list_alternatives(table):
         if size == target.size_bytes:
             paths.setdefault(setup.path, []).append(_evaluate(setup, loads, target))
-    return tuple(_choose(path, found, target) for path, found in paths.items())
+    return tuple(_choose(path, result, target) for path, result in paths.items())
 
 
 def _list_alternatives(
@@ -180,7 +180,7 @@ def _list_alternatives(
     """The loads of each setup and size but those of another build or recording beside the usual one."""
     every = list(list_rate_series(table))
     usual = set(choose_usual(dict.fromkeys(setup for (setup, _), _ in every)))
-    yield from (one for one in every if one[0][0] in usual)
+    yield from (item for item in every if item[0][0] in usual)
 
 
 #: What to do where nothing was measured that a choice could be made of.
@@ -221,7 +221,9 @@ def _evaluate(
     setup: MessageSetup, loads: Sequence[MessageLoad], target: MessageTarget
 ) -> tuple[MessageCandidate, MessageLoad]:
     figures = [describe_figures(load) for load in loads]
-    above = [place for place, one in enumerate(figures) if one.offered_messages_per_s >= target.rate_per_s]
+    above = [
+        index for index, figure in enumerate(figures) if figure.offered_messages_per_s >= target.rate_per_s
+    ]
     if not above:
         reason = Shortcoming.RATE_MISSED if figures[-1].carried is False else Shortcoming.NOT_OFFERED
         off = MessageCandidate(
@@ -237,32 +239,32 @@ def _evaluate(
     judged = [figures[first]]
     if first and figures[first].offered_messages_per_s > target.rate_per_s:
         judged.append(figures[first - 1])
-    found = [one for load in judged if (one := load.find_shortcoming(target.p99_ns)) is not None]
+    result = [item for load in judged if (item := load.find_shortcoming(target.p99_ns)) is not None]
     candidate = MessageCandidate(
         setup=setup,
         judged=tuple(judged),
         highest=_find_highest(figures),
         top=figures[-1],
-        shortcoming=found[0] if found else None,
-        seems=all(one.seems_to_keep(target.p99_ns) for one in judged),
+        shortcoming=result[0] if result else None,
+        seems=all(item.seems_to_keep(target.p99_ns) for item in judged),
     )
     return candidate, loads[first]
 
 
 def _find_highest(figures: Sequence[LoadFigures]) -> LoadFigures:
-    carried = [one for one in figures if one.carried is not False]
+    carried = [figure for figure in figures if figure.carried is not False]
     return (carried or figures[:1])[-1]
 
 
 def _choose(
     path: tuple[str, str, str],
-    found: Sequence[tuple[MessageCandidate, MessageLoad]],
+    result: Sequence[tuple[MessageCandidate, MessageLoad]],
     target: MessageTarget,
 ) -> MessageChoice:
-    shown = [one for one in found if one[0].meets]
-    pool = sorted(shown or [one for one in found if one[0].seems], key=lambda one: _rank(one[0]))
-    rest = [one for one, _ in found if all(one is not other for other, _ in pool)]
-    rest.sort(key=lambda one: _measure_distance(one, target))
+    shown = [item for item in result if item[0].meets]
+    pool = sorted(shown or [item for item in result if item[0].seems], key=lambda item: _rank(item[0]))
+    rest = [item for item, _ in result if all(item is not other for other, _ in pool)]
+    rest.sort(key=lambda item: _measure_distance(item, target))
     kept = _compare_cpu(pool)
     return MessageChoice(
         path_source=path[0],
@@ -277,18 +279,18 @@ def _choose(
     )
 
 
-def _rank(one: MessageCandidate) -> tuple[bool, float, float]:
+def _rank(candidate: MessageCandidate) -> tuple[bool, float, float]:
     """Least CPU time first, then least p99; those without CPU time last."""
-    spent, p99 = one.figures.cpu_ns_per_message.median, one.figures.p99_ns.median
+    spent, p99 = candidate.figures.cpu_ns_per_message.median, candidate.figures.p99_ns.median
     return spent is None, spent or 0.0, p99 or 0.0
 
 
-def _measure_distance(one: MessageCandidate, target: MessageTarget) -> tuple[int, float, float]:
+def _measure_distance(candidate: MessageCandidate, target: MessageTarget) -> tuple[int, float, float]:
     """How far a setup is from the targets: by p99 where it carried the rate, else by the rate carried."""
-    p99 = one.figures.p99_ns.median
-    if one.judged and one.figures.carried is not False and p99 is not None:
+    p99 = candidate.figures.p99_ns.median
+    if candidate.judged and candidate.figures.carried is not False and p99 is not None:
         return 0, p99 / target.p99_ns, 0.0
-    achieved = one.highest.achieved_messages_per_s.median
+    achieved = candidate.highest.achieved_messages_per_s.median
     return 1, target.rate_per_s / achieved if achieved else float("inf"), p99 or 0.0
 
 
@@ -299,7 +301,7 @@ def _compare_cpu(pool: Sequence[tuple[MessageCandidate, MessageLoad]]) -> tuple[
     spent = [measure_cpu_per_message(load.kept) for _, load in pool]
     spent = [values[values > 0] for values in spent]
     shifts = [compare_groups(spent[0], values) for values in spent[1:]]
-    levels = holm_levels([one.p_value for one in shifts])
+    levels = holm_levels([item.p_value for item in shifts])
     others = (
         _add_ratio(candidate, shift.at(1 - level))
         for (candidate, _), shift, level in zip(pool[1:], shifts, levels, strict=True)
@@ -330,28 +332,28 @@ def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
 def _find_front(points: Sequence[Answer[FrontPoint]]) -> Iterator[Answer[FrontPoint]]:
     best = float("inf")
     front: list[Answer[FrontPoint]] = []
-    for one in sorted(points, key=lambda one: _order(one.result)):
-        p99 = one.result.figures.p99_ns.median or 0.0
+    for point in sorted(points, key=lambda item: _order(item.result)):
+        p99 = point.result.figures.p99_ns.median or 0.0
         if p99 < best:
             best = p99
-            front.append(one)
-    places = {id(one) for one in front}
-    others = [one.result for one in points if id(one) not in places]
-    compared = len({one.result.setup for one in points})
-    for one in reversed(front):
-        names = (other.setup.name for other in others if _is_rival(one.result, other))
-        found = replace(one.result, compared=compared, rivals=tuple(dict.fromkeys(names)))
-        yield replace(one, result=found)
+            front.append(point)
+    places = {id(item) for item in front}
+    others = [point.result for point in points if id(point) not in places]
+    compared = len({point.result.setup for point in points})
+    for point in reversed(front):
+        names = (other.setup.name for other in others if _is_rival(point.result, other))
+        result = replace(point.result, compared=compared, rivals=tuple(dict.fromkeys(names)))
+        yield replace(point, result=result)
 
 
-def _order(one: FrontPoint) -> tuple[int, float]:
-    return -one.figures.offered_messages_per_s, one.figures.p99_ns.median or 0.0
+def _order(point: FrontPoint) -> tuple[int, float]:
+    return -point.figures.offered_messages_per_s, point.figures.p99_ns.median or 0.0
 
 
-def _is_rival(one: FrontPoint, other: FrontPoint) -> bool:
+def _is_rival(point: FrontPoint, other: FrontPoint) -> bool:
     """Whether another load has this rate at least, and a p99 whose interval overlaps this one's."""
-    ours, theirs = one.figures.p99_ns.interval, other.figures.p99_ns.interval
-    if ours.limits is None or theirs.limits is None or one.setup == other.setup:
+    ours, theirs = point.figures.p99_ns.interval, other.figures.p99_ns.interval
+    if ours.limits is None or theirs.limits is None or point.setup == other.setup:
         return False
-    same = other.figures.offered_messages_per_s >= one.figures.offered_messages_per_s
+    same = other.figures.offered_messages_per_s >= point.figures.offered_messages_per_s
     return same and not ours.lies_below(theirs)

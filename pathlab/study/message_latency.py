@@ -98,8 +98,8 @@ def find_message_knees(table: TrialTable) -> tuple[Answer[MessageKnee], ...]:
         knee = find_load_knee(rates, latencies, cycles=cycles)
         places = np.concatenate([load.places for load in loads])
         if places.size:
-            found = MessageKnee(setup=setup, message_bytes=size, knee=knee)
-            answers.append(make_load_answer(loads[0], found, collect_sample(table, places)))
+            result = MessageKnee(setup=setup, message_bytes=size, knee=knee)
+            answers.append(make_load_answer(loads[0], result, collect_sample(table, places)))
     return tuple(answers)
 
 
@@ -134,5 +134,5 @@ def measure_cpu_per_message(part: Sample) -> Floats:
     sender, receiver = (part.get(f"{end}_cpu_ns_per_message") for end in ("sender", "receiver"))
     if np.isnan(sender).all():  # no trial of messages
         return np.full(len(part), np.nan)
-    fused = [part.table.conditions[place].get("placement") == "fused" for place in part.places]
+    fused = [part.table.conditions[index].get("placement") == "fused" for index in part.places]
     return np.where(fused, sender, sender + receiver)

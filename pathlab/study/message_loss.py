@@ -42,15 +42,15 @@ def read_round_trips_ns(part: Sample, name: str) -> Floats:
     stored = part.get(f"round_trip_{name}_ns")
     missing = measure_missing(part)
     tails = np.array([*TAIL_RATIOS.values()])
-    columns = np.stack([part.get(f"round_trip_{one}_ns") for one in TAIL_RATIOS])
+    columns = np.stack([part.get(f"round_trip_{item}_ns") for item in TAIL_RATIOS])
     trips, slowest = part.get("round_trips"), part.get("round_trip_max_ns")
-    found = stored.copy()
-    for place in np.flatnonzero((missing > 0) & ~np.isnan(stored)):
-        left = (TAIL_RATIOS[name] - missing[place]) / (1 - missing[place])
-        known = columns[:, place] > 0
-        above = np.append(tails[known], 1 / max(trips[place], 1.0))
-        values = np.append(columns[known, place], slowest[place])
+    result = stored.copy()
+    for index in np.flatnonzero((missing > 0) & ~np.isnan(stored)):
+        left = (TAIL_RATIOS[name] - missing[index]) / (1 - missing[index])
+        known = columns[:, index] > 0
+        above = np.append(tails[known], 1 / max(trips[index], 1.0))
+        values = np.append(columns[known, index], slowest[index])
         usable = np.isfinite(values) & np.isfinite(above)
         depth, logs = -np.log(above[usable]), np.log(values[usable])
-        found[place] = np.exp(np.interp(-np.log(left), depth, logs)) if left > 0 else np.nan
-    return found
+        result[index] = np.exp(np.interp(-np.log(left), depth, logs)) if left > 0 else np.nan
+    return result

@@ -121,15 +121,15 @@ def measure_counts(sample: Sample, factor: SizeFactor) -> dict[int, Spread]:
 
 def find_fastest(counted: Mapping[str, Mapping[int, Spread]]) -> tuple[FastestCurve, ...]:
     """The curve with the highest median at each size that one of them has, ascending; the first of equals."""
-    found = []
+    result = []
     for size in sorted({size for spreads in counted.values() for size in spreads}):
         known = {name: spreads[size] for name, spreads in counted.items() if size in spreads}
         first, *others = sorted(known, key=lambda name: -(known[name].median or 0.0))
         best, beside = known[first], known[others[0]] if others else None
         if beside is None or not beside.median or best.median is None:
-            found.append(FastestCurve(size_bytes=size, name=first))
+            result.append(FastestCurve(size_bytes=size, name=first))
             continue
-        found.append(
+        result.append(
             FastestCurve(
                 size_bytes=size,
                 name=first,
@@ -138,7 +138,7 @@ def find_fastest(counted: Mapping[str, Mapping[int, Spread]]) -> tuple[FastestCu
                 apart=beside.interval.lies_below(best.interval),
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def fit_size_costs(table: TrialTable, factor: SizeFactor) -> tuple[Answer[MessageCost], ...]:

@@ -56,25 +56,25 @@ def list_message_loads(table: TrialTable) -> tuple[MessageLoad, ...]:
     Small messages are what hosts carry, not paths: host-limited trials are kept. A load whose trials were all
     lab-limited has none left.
     """
-    found: list[tuple[MessageSetup, Sample]] = []
+    result: list[tuple[MessageSetup, Sample]] = []
     for sample in select(table, Rules(flags=(), as_requested=True, needed=(), messages=True)):
         if sample.condition.get(MESSAGE_SIZE) is None or not sample.condition.get("reply"):
             continue
         travel = sample.condition.without(MESSAGE_SIZE, MESSAGE_RATE)
         for streams, window, part in sample.by_cell():
-            found.append((MessageSetup(condition=travel, streams=streams, window_bytes=window), part))
-    names = _name_setups(table, dict.fromkeys(setup for setup, _ in found))
+            result.append((MessageSetup(condition=travel, streams=streams, window_bytes=window), part))
+    names = _name_setups(table, dict.fromkeys(setup for setup, _ in result))
     shared: dict[tuple[str, str, str], Condition] = {}
-    for setup, part in found:
+    for setup, part in result:
         shared[setup.path] = _intersect(shared.get(setup.path, part.condition), part.condition)
-    order = {setup: place for place, setup in enumerate(names)}
-    loads = [(order[setup], _build_load(names[setup], part, shared[setup.path])) for setup, part in found]
-    loads.sort(key=lambda one: (one[0], one[1].size_bytes, one[1].offered_messages_per_s or 0))
+    order = {setup: index for index, setup in enumerate(names)}
+    loads = [(order[setup], _build_load(names[setup], part, shared[setup.path])) for setup, part in result]
+    loads.sort(key=lambda item: (item[0], item[1].size_bytes, item[1].offered_messages_per_s or 0))
     return tuple(load for _, load in loads)
 
 
 def _intersect(first: Condition, second: Condition) -> Condition:
-    kept = tuple(one for one in first.settings if one in second.settings)
+    kept = tuple(setting for setting in first.settings if setting in second.settings)
     return replace(first, settings=kept)
 
 
@@ -97,8 +97,8 @@ def _build_load(setup: MessageSetup, part: Sample, shared: Condition) -> Message
 def _name_setups(table: TrialTable, setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, MessageSetup]:
     """Each setup with its name: ``tcp``, ``tcp (spinning), batch 8 KiB``."""
     every = list(setups)
-    naming = {path: find_naming(table, path) for path in {one.path for one in every}}
-    return {one: replace(one, name=name_message_combination(one, naming[one.path])) for one in every}
+    naming = {path: find_naming(table, path) for path in {item.path for item in every}}
+    return {item: replace(item, name=name_message_combination(item, naming[item.path])) for item in every}
 
 
 def make_load_answer(load: MessageLoad, result: Result, sample: Sample | None = None) -> Answer[Result]:

@@ -38,7 +38,7 @@ class LinkRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BondWorth:
+class MeasuredBond:
     """One way to use several links, against each of them alone.
 
     ``gain`` is None unless every link was measured alone (an existing bond of a host has none);
@@ -85,7 +85,7 @@ class BondWorth:
         return below and rate <= limit * (1 + MARGIN_RATIO)
 
 
-def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[Answer[BondWorth], ...]:
+def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[Answer[MeasuredBond], ...]:
     """Every way to use several links, in the order of the factor's levels.
 
     ``environment``: the campaign's, whose lab says how many links there are. A path and setting with all of
@@ -100,13 +100,13 @@ def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[An
     return tuple(answer for family in families.values() for answer in _compare(family, environment))
 
 
-def find_sum_factor(worths: Sequence[BondWorth]) -> float | None:
+def find_sum_factor(worths: Sequence[MeasuredBond]) -> float | None:
     """The sum of the links alone over the best of them, median of all rows; None where it varies by more
     than the margin of equivalence.
     """
     ratios = []
-    for one in worths:
-        rates = [link.throughput_bits_per_s.median or 0.0 for link in one.links]
+    for worth in worths:
+        rates = [link.throughput_bits_per_s.median or 0.0 for link in worth.links]
         if rates and min(rates) > 0:
             ratios.append(sum(rates) / max(rates))
     if not ratios or max(ratios) > min(ratios) * (1 + MARGIN_RATIO):
@@ -134,31 +134,31 @@ def make_bond_answer(group: BondGroup, cell: BondCell, result: Any) -> Answer[An
 def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
     """Each link alone that was measured beside a bond."""
     return tuple(
-        LinkRate(number=one.variant.link, throughput_bits_per_s=measure_rates(one.sample.rates_bits_per_s))
-        for one in group.find_links(cell)
-        if one.variant.link is not None
+        LinkRate(number=link.variant.link, throughput_bits_per_s=measure_rates(link.sample.rates_bits_per_s))
+        for link in group.find_links(cell)
+        if link.variant.link is not None
     )
 
 
 def _compare(
     family: Sequence[tuple[BondGroup, BondCell]], environment: Mapping[str, Any]
-) -> Iterator[Answer[BondWorth]]:
-    tested = sum(not is_provisional(*one) for one in family)
-    found = [_evaluate(group, cell, environment, max(tested, 1)) for group, cell in family]
+) -> Iterator[Answer[MeasuredBond]]:
+    tested = sum(not is_provisional(*item) for item in family)
+    result = [_evaluate(group, cell, environment, max(tested, 1)) for group, cell in family]
     kept = [
         (group, cell, gain)
-        for (group, cell), gain in zip(family, found, strict=True)
+        for (group, cell), gain in zip(family, result, strict=True)
         if gain is not None and not is_provisional(group, cell)
     ]
     corrected = iter(correct_bonds([gain for *_, gain in kept]))
-    for (group, cell), plain in zip(family, found, strict=True):
+    for (group, cell), plain in zip(family, result, strict=True):
         provisional = is_provisional(group, cell)
         gain = None
         if plain is not None:
             gain = _leave_untested(plain) if provisional else next(corrected)
         links_alone = measure_links(group, cell)
-        measured = {one.number for one in links_alone} < list_links(cell.sample.table, group.condition)
-        worth = BondWorth(
+        measured = {item.number for item in links_alone} < list_links(cell.sample.table, group.condition)
+        worth = MeasuredBond(
             name=cell.name,
             bond=cell.variant.bond,
             message_bytes=group.message_bytes,
@@ -204,7 +204,7 @@ def _leave_untested(gain: BondGain) -> BondGain:
 
 def _find_turn_limit(cell: BondCell, links: tuple[LinkRate, ...]) -> float | None:
     """What packets in turn can carry over links that differ by more than the margin."""
-    rates = [one.throughput_bits_per_s.median for one in links]
+    rates = [link.throughput_bits_per_s.median for link in links]
     known = [rate for rate in rates if rate is not None]
     if cell.variant.bond not in ROUND_ROBIN or len(known) < 2 or len(known) < len(rates):
         return None

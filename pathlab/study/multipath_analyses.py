@@ -14,7 +14,7 @@ from pathlab.study.bond_counters import (
 from pathlab.study.bond_latency import BondLatency, measure_bond_latencies
 from pathlab.study.failover import Failover, measure_failovers
 from pathlab.study.member_shares import MemberShares, StreamsNeeded, measure_member_shares, plan_streams
-from pathlab.study.multipath import BondWorth, compare_bonds
+from pathlab.study.multipath import MeasuredBond, compare_bonds
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
 from pathlab.study.subflow_shares import SubflowShares, measure_subflow_shares
 from pathlab.units import format_ratio
@@ -26,16 +26,16 @@ _TRIALS = AnswerColumn("n", "trials")
 
 
 def _format_shares(answer: Answer[MemberShares]) -> str:
-    texts = [(one.name, one.sent.median) for one in answer.result.members]
+    texts = [(member.name, member.sent.median) for member in answer.result.members]
     return ", ".join(f"{name} {format_ratio(round(share, 3))}" for name, share in texts if share is not None)
 
 
 def _format_subflows(answer: Answer[SubflowShares]) -> str:
     texts = []
-    for one in answer.result.subflows:
-        if one.sent.median is not None:
-            ratio, rtt_ns = one.retransmitted_ratio.median, one.rtt_ns.median
-            text = f"{one.local} {format_ratio(round(one.sent.median, 3))}"
+    for subflow in answer.result.subflows:
+        if subflow.sent.median is not None:
+            ratio, rtt_ns = subflow.retransmitted_ratio.median, subflow.rtt_ns.median
+            text = f"{subflow.local} {format_ratio(round(subflow.sent.median, 3))}"
             text += f", retransmitted {format_ratio(ratio)}" if ratio is not None else ""
             texts.append(text + (f", RTT {rtt_ns / 1e6:.1f} ms" if rtt_ns is not None else ""))
     return "; ".join(texts)
@@ -60,7 +60,7 @@ class MultipathAnalyses(AnalysesBase):
         UNDECIDED,
         per="way to use several links",
     )
-    def multipath(self) -> Iterable[Answer[BondWorth]]:
+    def multipath(self) -> Iterable[Answer[MeasuredBond]]:
         """Several links together against the best one alone and against their sum, cycle by cycle.
 
         Verdicts: gains, equal (within ±5 %), harms, or undecided. Intervals are

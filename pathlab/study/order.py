@@ -85,19 +85,19 @@ def describe_series(table: TrialTable) -> tuple[Answer[SerialFigures], ...]:
     for sample in select(table, Rules(as_requested=True)):
         for streams, window, part in sample.by_cell():
             rates = part.rates_bits_per_s[np.argsort(part.cycles, kind="stable")]
-            found = SerialFigures(
+            figures = SerialFigures(
                 autocorrelation=measure_autocorrelation(rates),
                 size=measure_effective_size(rates),
                 median=serial_median(rates),
             )
-            answers.append(make_cell_answer(part, (streams, window), found))
+            answers.append(make_cell_answer(part, (streams, window), figures))
     return tuple(answers)
 
 
 def find_strongest_correlation(answers: Sequence[Answer[SerialFigures]]) -> Answer[SerialFigures] | None:
     """The cell whose effective size is the least share of its trials; None where none is known."""
-    known = [one for one in answers if one.result.size.effective is not None]
-    return min(known, key=lambda one: (one.result.size.effective or 0.0) / one.result.size.n, default=None)
+    known = [answer for answer in answers if answer.result.size.effective is not None]
+    return min(known, key=lambda item: (item.result.size.effective or 0.0) / item.result.size.n, default=None)
 
 
 def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
@@ -106,9 +106,9 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     for every in select(table, Rules(as_requested=True)):
         sample = every.exclude(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         for streams, window, part in sample.by_cell():
-            found, marks = mark_outliers(part.rates_bits_per_s, logarithmic=True)
+            result, marks = mark_outliers(part.rates_bits_per_s, logarithmic=True)
             ids = part.get("trial_id")[marks]
-            named = NamedOutliers(outliers=found, trial_ids=tuple(int(number) for number in ids))
+            named = NamedOutliers(outliers=result, trial_ids=tuple(int(number) for number in ids))
             answers.append(make_cell_answer(part, (streams, window), named))
     return tuple(answers)
 
@@ -127,17 +127,17 @@ def _find_levels(part: Sample, rng: np.random.Generator) -> RateLevels:
     times = _read_stamps(part)
     order = np.argsort(times, kind="stable")  # unknown ones last
     rates, ids, times = part.rates_bits_per_s[order], part.get("trial_id")[order], times[order]
-    found, known = find_modes(rates), np.isfinite(times)
-    numbers = np.array(found.numbers)
+    result, known = find_modes(rates), np.isfinite(times)
+    numbers = np.array(result.numbers)
     return RateLevels(
-        n=found.n,
-        modes=found.modes,
+        n=result.n,
+        modes=result.modes,
         trial_ids=tuple(
-            tuple(ids[numbers == number].astype(int).tolist()) for number in range(len(found.modes))
+            tuple(ids[numbers == number].astype(int).tolist()) for number in range(len(result.modes))
         ),
-        spells=found.spells,
+        spells=result.spells,
         slow_hours=find_slow_hours(times[known], rates[known], rng),
-        undecided=found.undecided,
+        undecided=result.undecided,
     )
 
 
@@ -149,10 +149,10 @@ def mark_outliers(values: Floats, *, logarithmic: bool) -> tuple[Outliers, NDArr
     usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not logarithmic)))
     levels = find_modes(values[usable]).numbers if logarithmic else ()
     taken = np.log(values[usable]) if logarithmic else values[usable]
-    found = name_level_outliers(taken, levels) if levels else name_outliers(taken)
+    outliers = name_level_outliers(taken, levels) if levels else name_outliers(taken)
     marks = np.zeros(values.size, dtype=bool)
-    marks[usable[list(found.places)]] = True
-    return found, marks
+    marks[usable[list(outliers.places)]] = True
+    return outliers, marks
 
 
 def evaluate_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDecision], ...]:
@@ -163,8 +163,8 @@ def evaluate_precision(table: TrialTable, rule: StopRule) -> tuple[Answer[StopDe
             f"{streams} x {'auto' if window is None else window}": part.rates_bits_per_s
             for streams, window, part in sample.by_cell()
         }
-        found = evaluate_stop_rule(cells, int(np.unique(sample.cycles).size), rule)
-        answers.append(make_answer(sample, found))
+        result = evaluate_stop_rule(cells, int(np.unique(sample.cycles).size), rule)
+        answers.append(make_answer(sample, result))
     return tuple(answers)
 
 

@@ -92,7 +92,7 @@ def survey_conditions(conditions: Sequence[MeasuredCondition]) -> TrialUse:
     """Count the excluded trials and the flags of all conditions together, in the order of their names."""
     excluded, flags = Counter[str](), Counter[str]()
     for condition in conditions:
-        excluded.update({one.reason: one.trials for one in condition.sample.selection.excluded})
+        excluded.update({item.reason: item.trials for item in condition.sample.selection.excluded})
         flags.update(condition.complete.count_flags())
     return TrialUse(excluded=dict(sorted(excluded.items())), flags=dict(sorted(flags.items())))
 
@@ -108,9 +108,11 @@ def find_warnings(*conditions: MeasuredCondition) -> ConditionWarnings:
     return ConditionWarnings(
         cells=cells,
         mostly={
-            name: found
+            name: result
             for name in names
-            if (found := tuple(cell for cell, flags in counts if 2 * flags.get(name, 0) > len(cell.complete)))
+            if (
+                result := tuple(cell for cell, flags in counts if 2 * flags.get(name, 0) > len(cell.complete))
+            )
         },
         partly={name: tuple(cell for cell, flags in counts if name in flags) for name in names},
         short=short,
@@ -144,9 +146,9 @@ def describe_busy_hosts(journal: Sequence[JournalRecord]) -> tuple[tuple[str, st
     """Of each run that began on busy hosts the time, ISO 8601, and what the hosts were found to do."""
     entries = ((entry, entry.facts.get("found") or {}) for entry in journal if entry.kind == BUSY)
     return tuple(
-        (entry.recorded_utc, "; ".join(f"{name}: {text}" for name, text in found.items()))
-        for entry, found in entries
-        if found
+        (entry.recorded_utc, "; ".join(f"{name}: {text}" for name, text in result.items()))
+        for entry, result in entries
+        if result
     )
 
 
@@ -171,16 +173,16 @@ def count_missing(journal: Sequence[JournalRecord], without_result: int) -> int:
 
 def list_lengths(table: TrialTable) -> tuple[TrialLength, ...]:
     """Every length of complete trials, in the order in which they were first measured."""
-    found: dict[tuple[int | None, int | None], list[float]] = {}
+    result: dict[tuple[int | None, int | None], list[float]] = {}
     columns = list_values(table.frame, ("status", "duration_ns", "steady_ns"))
     for condition, status, duration_ns, steady_ns in zip(table.conditions, *columns, strict=True):
         if status == Status.COMPLETE:
             amount = condition.get("transfer_bytes") if not duration_ns else None
             key = (duration_ns or None, amount if isinstance(amount, int) else None)
-            found.setdefault(key, []).append(steady_ns or np.nan)
+            result.setdefault(key, []).append(steady_ns or np.nan)
     return tuple(
         TrialLength(
             duration_ns=duration_ns, amount_bytes=amount, measured_ns=measure_spread(np.array(measured))
         )
-        for (duration_ns, amount), measured in found.items()
+        for (duration_ns, amount), measured in result.items()
     )

@@ -82,8 +82,8 @@ class Table:
 
     def get(self, name: str) -> Floats:
         """A column; all NaN where the series has none of that name."""
-        found = self.columns.get(name)
-        return np.full(self.rows, np.nan) if found is None else found
+        result = self.columns.get(name)
+        return np.full(self.rows, np.nan) if result is None else result
 
     def grid(self, name: str, streams: int) -> Floats:
         """A column as (intervals, streams)."""
@@ -123,25 +123,25 @@ class TrialSeries:
     _carried: str | None = None
 
     def __init__(self, source: StudySource, trial_id: int, kinds: Mapping[str, Sequence[str]]) -> None:
-        found = source.series_tables(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
-        settings = found.pop(SETTINGS, None)
+        result = source.series_tables(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
+        settings = result.pop(SETTINGS, None)
         self._settings = settings.to_pylist() if settings is not None else ()
-        self._carried = find_carried(found)
-        self._tables = {kind: read_series_table(table, kinds[kind]) for kind, table in found.items()}
+        self._carried = find_carried(result)
+        self._tables = {kind: read_series_table(table, kinds[kind]) for kind, table in result.items()}
         if self.sender_counts:
             self._tables[SENDER_INTERVALS] = _count_sent(self._tables[SENDER_INTERVALS])
 
     @classmethod
     def empty(cls) -> TrialSeries:
         """No series at all."""
-        found = cls.__new__(cls)
-        found._tables = {}
-        return found
+        result = cls.__new__(cls)
+        result._tables = {}
+        return result
 
     def table(self, kind: str) -> Table | None:
         """A series; None where the trial kept none, or where it is empty."""
-        found = self._tables.get(kind)
-        return found if found is not None and found.rows else None
+        result = self._tables.get(kind)
+        return result if result is not None and result.rows else None
 
     @property
     def carried(self) -> Table | None:
@@ -244,12 +244,12 @@ def find_ceiling(calibrations: Iterable[Any], streams: int) -> float | None:
 def _list_ceilings(calibration: Any) -> dict[int, float]:
     """Loopback rates, copied, by number of streams, as the host's facts name them: ``8 streams, copy``."""
     rates = calibration.get("loopback_bits_per_s") if isinstance(calibration, Mapping) else None
-    found = {}
+    result = {}
     for name, rate in (rates or {}).items():
         count, _, transfer = str(name).partition(" ")
         if transfer.endswith(", copy") and count.isdecimal() and int(count) > 0 and rate:
-            found[int(count)] = float(rate)
-    return found
+            result[int(count)] = float(rate)
+    return result
 
 
 def _parse_rate(text: Any) -> float | None:
@@ -272,8 +272,8 @@ def read_series_table(table: pa.Table, names: Sequence[str]) -> Table:
 def _is_phase(phase: pa.ChunkedArray | None, name: pa.Scalar, rows: int) -> Flags:
     if phase is None:
         return np.zeros(rows, dtype=bool)
-    found: Flags = read_floats(pc.equal(phase, name)) == 1
-    return found
+    result: Flags = read_floats(pc.equal(phase, name)) == 1
+    return result
 
 
 def read_host_load(
@@ -383,9 +383,9 @@ def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int
     times, totals = ends[steady], delivered[steady]
     least_ns = max((times[-1] - times[0]) / SPANS, ROUND_TRIPS * _find_empty_rtt(sent))
     picks = [0]
-    for place in range(1, times.size):
-        if times[place] - times[picks[-1]] >= 0.999 * least_ns:
-            picks.append(place)
+    for index in range(1, times.size):
+        if times[index] - times[picks[-1]] >= 0.999 * least_ns:
+            picks.append(index)
     gains, spans = np.diff(totals[picks]), np.diff(times[picks])
     if not gains.size or (gains < 0).any():
         return None, None, None
@@ -401,7 +401,7 @@ def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int
 def _find_empty_rtt(sent: Table) -> float:
     """The least RTT that a sender's kernel saw, ns; of the smoothed ones where it does not state it."""
     least = [np.fmin.reduce(sent.get(name), initial=np.inf) for name in ("min_rtt_us", "rtt_us")]
-    return next((float(one) * 1e3 for one in least if np.isfinite(one)), 0.0)
+    return next((float(item) * 1e3 for item in least if np.isfinite(item)), 0.0)
 
 
 def _measure_forward_rise(
@@ -435,17 +435,17 @@ def _list_even(counts: Floats) -> Flags:
     """Which of the counts are like those beside them: within one, bytes may be taken for evenly spread."""
     most = np.fmax(np.roll(counts, 1), np.roll(counts, -1))
     least = np.fmin(np.roll(counts, 1), np.roll(counts, -1))
-    found: Flags = (counts * EVEN_RATIO >= most) & (least * EVEN_RATIO >= counts)
-    found[[0, -1]] = False
-    return found
+    result: Flags = (counts * EVEN_RATIO >= most) & (least * EVEN_RATIO >= counts)
+    result[[0, -1]] = False
+    return result
 
 
 def _middle(values: Floats) -> Floats:
     """Median of each column of what was measured, which a few late readings do not move; NaN for none."""
     known = np.isfinite(values).any(axis=0)
-    found = np.full(values.shape[1], np.nan)
-    found[known] = np.nanmedian(values[:, known], axis=0)
-    return found
+    result = np.full(values.shape[1], np.nan)
+    result[known] = np.nanmedian(values[:, known], axis=0)
+    return result
 
 
 def _as_list(values: Floats) -> list[float | None]:

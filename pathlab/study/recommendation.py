@@ -126,18 +126,24 @@ class Recommendation:
     @property
     def excluded(self) -> tuple[Candidate, ...]:
         """Combinations that were measured and say nothing about the path."""
-        return tuple(one for one in self.candidates if one.exclusion is not None)
+        return tuple(candidate for candidate in self.candidates if candidate.exclusion is not None)
 
     @property
     def smaller(self) -> tuple[Candidate, ...]:
         """Every combination with less streams x window than the recommended one, or with fewer streams."""
         chosen = self.recommended
-        return () if chosen is None else tuple(one for one in self.candidates if _size(one) < _size(chosen))
+        return (
+            ()
+            if chosen is None
+            else tuple(candidate for candidate in self.candidates if _size(candidate) < _size(chosen))
+        )
 
     @property
     def over_line(self) -> tuple[Candidate, ...]:
         """Combinations that would count, and are above the link's payload rate."""
-        return tuple(one for one in self.candidates if _is_usable(one) and one.over_line)
+        return tuple(
+            candidate for candidate in self.candidates if _is_usable(candidate) and candidate.over_line
+        )
 
     @property
     def window_limited(self) -> bool:
@@ -155,7 +161,7 @@ class Recommendation:
     def still_rising(self) -> tuple[Candidate, ...]:
         """The recommended one and its rival, where the RTT was still rising at the end of their trials."""
         both = (self.recommended, self.rival)
-        return tuple(one for one in both if one is not None and one.climb and one.climb.still_rising)
+        return tuple(item for item in both if item is not None and item.climb and item.climb.still_rising)
 
     @property
     def too_short(self) -> bool:
@@ -170,7 +176,7 @@ class Recommendation:
     @property
     def lone(self) -> bool:
         """Whether a single combination is usable, so that there is nothing to compare it with."""
-        return sum(_is_usable(one) for one in self.candidates) == 1
+        return sum(_is_usable(candidate) for candidate in self.candidates) == 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,30 +208,34 @@ def recommend_combinations(basis: RecommendationBasis) -> tuple[Answer[Recommend
         key = measured.key
         if key.is_of_messages or key.get("failover") not in (None, "none"):
             continue  # nothing is recommended for a link that fails
-        found_hours = {cell: one.slow_hours for cell, one in levels.get(key, {}).items()}
+        found_hours = {cell: item.slow_hours for cell, item in levels.get(key, {}).items()}
         known = CellVerdicts(
             limits=limits.get(key, {}),
             steadiness=steadiness.get(key, {}),
-            slow_hours={cell: one for cell, one in found_hours.items() if one.first_hour is not None},
+            slow_hours={
+                cell: found_hour
+                for cell, found_hour in found_hours.items()
+                if found_hour.first_hour is not None
+            },
         )
         group = build_candidates(measured, known)
-        found = recommend(group, measured.name, capacities.get(key))
-        found = replace(
-            _read_climbs(found, group, basis.source),
+        result = recommend(group, measured.name, capacities.get(key))
+        result = replace(
+            _read_climbs(result, group, basis.source),
             equal_windows=dict(sorted(verdicts.get(key, Counter()).items())),
         )
-        found = _add_drift(found, drifts.get(key))
-        answers.append(Answer(condition=key, selection=measured.sample.selection, result=found))
+        result = _add_drift(result, drifts.get(key))
+        answers.append(Answer(condition=key, selection=measured.sample.selection, result=result))
     return tuple(answers)
 
 
 def _list_by_cell(answers: Iterable[Answer[Result]]) -> dict[Condition, dict[Levels, Result]]:
     """The results of each condition by cell."""
-    found: dict[Condition, dict[Levels, Result]] = {}
+    result: dict[Condition, dict[Levels, Result]] = {}
     for answer in answers:
         if answer.streams is not None:
-            found.setdefault(answer.condition, {})[answer.streams, answer.window_bytes] = answer.result
-    return found
+            result.setdefault(answer.condition, {})[answer.streams, answer.window_bytes] = answer.result
+    return result
 
 
 def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recommendation:
@@ -245,23 +255,23 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     measured = group.measured
     line_bits_per_s = None if measured.bottleneck is None else measured.bottleneck.data_bits_per_s
     group = mark_over_line(group, line_bits_per_s)
-    refused = _refuse(group, name, line_bits_per_s)
+    refused = _recommend_nothing(group, name, line_bits_per_s)
     if measured.key.medium == Flag.LOOPBACK_FALLBACK or measured.key.is_udp:
         return refused
-    found = _recommend_usable(group, refused, fitted, provisional=False)
-    overloaded = {one.levels for one in group.candidates if one.exclusion == OVERLOADED}
+    usable = _recommend_usable(group, refused, fitted, provisional=False)
+    overloaded = {candidate.levels for candidate in group.candidates if candidate.exclusion == OVERLOADED}
     if not overloaded:
-        return found
+        return usable
     every = _recommend_usable(admit_overloaded(group), refused, None, provisional=True)
-    return every if _is_overruled(found, every, overloaded) else found
+    return every if _is_overruled(usable, every, overloaded) else usable
 
 
-def _is_overruled(found: Recommendation, every: Recommendation, overloaded: Collection[Levels]) -> bool:
+def _is_overruled(result: Recommendation, every: Recommendation, overloaded: Collection[Levels]) -> bool:
     """Whether the medians of combinations that the overloaded emulation excluded would change the answer."""
-    if found.recommended is None or every.recommended is None:
-        return found.recommended is None
-    rates = [_rate(one) for one in every.candidates if one.levels in overloaded]
-    exceeded = max(rates, default=0.0) * SUFFICIENT_RATIO > _rate(found.recommended)
+    if result.recommended is None or every.recommended is None:
+        return result.recommended is None
+    rates = [_rate(candidate) for candidate in every.candidates if candidate.levels in overloaded]
+    exceeded = max(rates, default=0.0) * SUFFICIENT_RATIO > _rate(result.recommended)
     return exceeded or every.recommended.levels in overloaded
 
 
@@ -270,22 +280,22 @@ def _recommend_usable(
 ) -> Recommendation:
     """The recommendation among the usable combinations; ``refused`` where there is none."""
     line_bits_per_s = refused.line_bits_per_s
-    usable = [one for one in group.candidates if _is_usable(one)]
+    usable = [candidate for candidate in group.candidates if _is_usable(candidate)]
     if not usable:
         return refused
     reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
     against = None if reference is Reference.LINK else first
     candidates = evaluate_candidates(group, against, capacity, line_bits_per_s)
-    evaluated = [one for one in candidates if _is_usable(one)]
-    best = next((one for one in evaluated if first is not None and one.levels == first.levels), None)
-    sure = [one for one in evaluated if one.enough]
+    evaluated = [candidate for candidate in candidates if _is_usable(candidate)]
+    best = next((item for item in evaluated if first is not None and item.levels == first.levels), None)
+    sure = [item for item in evaluated if item.enough]
     pool = sure or _list_likely(evaluated, against)
     margin_ns = group.delay_margin_ns
-    chosen, rival, found = _choose(pool, margin_ns)
+    chosen, rival, result = _choose(pool, margin_ns)
     undecided = () if provisional else _list_undecided(evaluated, pool, chosen, margin_ns)
     compared = bool(sure) and (len(evaluated) > 1 or capacity is not None)
-    apart = tuple(one for one in evaluated if _are_apart(group, one, chosen))
-    tested = compared and found.evidence is not DifferenceTest.RANGES and not apart and chosen.has_one_rate
+    apart = tuple(item for item in evaluated if _are_apart(group, item, chosen))
+    tested = compared and result.evidence is not DifferenceTest.RANGES and not apart and chosen.has_one_rate
     imprecise = tested and not undecided and not _is_precise(chosen.throughput_bits_per_s)
     return replace(
         refused,
@@ -300,8 +310,8 @@ def _recommend_usable(
         rival_rate=None if rival is None else compare_rates(group, rival, chosen),
         share_of_best_ratio=None if best is None else divide_medians(chosen, best),
         share_of_link_ratio=_divide_by_line(best, line_bits_per_s),
-        preferred_for=found.reason,
-        preferred_by=found.evidence,
+        preferred_for=result.reason,
+        preferred_by=result.evidence,
         confidence=Confidence.MEDIUM if imprecise else _rate_confidence(tested, undecided),
         reason=_count_overloaded(group) if provisional else None,
         undecided=undecided,
@@ -320,14 +330,14 @@ def _is_precise(rate: Spread) -> bool:
     return low >= SUFFICIENT_RATIO * median and SUFFICIENT_RATIO * high <= median
 
 
-def _add_drift(found: Recommendation, drift: Drift | None) -> Recommendation:
+def _add_drift(result: Recommendation, drift: Drift | None) -> Recommendation:
     """The recommendation with the drift of its path, over which no one rate is to be expected."""
     if drift is None or drift.verdict not in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
-        return found if drift is None else replace(found, drift=drift.verdict)
+        return result if drift is None else replace(result, drift=drift.verdict)
     step = drift.step if drift.verdict is DriftVerdict.STEPPED else None
     ratio = drift.change.change_ratio if step is None else step.change_ratio
-    changed = replace(found, drift=drift.verdict, drift_ratio=ratio)
-    if not changed.drifted or found.confidence is Confidence.NONE:
+    changed = replace(result, drift=drift.verdict, drift_ratio=ratio)
+    if not changed.drifted or result.confidence is Confidence.NONE:
         return changed
     return replace(changed, confidence=Confidence.LOW, imprecise=False)
 
@@ -338,7 +348,7 @@ def _are_apart(group: CandidateSet, first: Candidate, second: Candidate) -> bool
     By the share of all pairs of their cycles in which the first is earlier (ties count half): Mann and
     Whitney, Annals of Mathematical Statistics 18, 1947.
     """
-    cycles = [np.array([*group.by_cycle.get(one.levels, {})]) for one in (first, second)]
+    cycles = [np.array([*group.by_cycle.get(item.levels, {})]) for item in (first, second)]
     if first.levels == second.levels or not all(own.size for own in cycles):
         return False
     steps = np.sign(cycles[1] - cycles[0][:, None])
@@ -349,8 +359,8 @@ def _list_undecided(
     evaluated: Sequence[Candidate], pool: Sequence[Candidate], chosen: Candidate, margin_ns: float
 ) -> tuple[Candidate, ...]:
     """Those outside the pool that would be preferred to the chosen one if they carried enough."""
-    left = [one for one in evaluated if one.enough is None and one not in pool]
-    return tuple(one for one in left if _choose([chosen, one], margin_ns)[0] is one)
+    left = [item for item in evaluated if item.enough is None and item not in pool]
+    return tuple(item for item in left if _choose([chosen, item], margin_ns)[0] is item)
 
 
 def _rate_confidence(tested: bool, undecided: Sequence[Candidate]) -> Confidence:
@@ -362,7 +372,7 @@ def _rate_confidence(tested: bool, undecided: Sequence[Candidate]) -> Confidence
 
 def _find_most(candidates: Sequence[Candidate]) -> int | None:
     """The most cycles that one of them needs more; None where one of these is not known."""
-    outlooks = [one.more_cycles for one in candidates]
+    outlooks = [candidate.more_cycles for candidate in candidates]
     return max((n for n in outlooks if n is not None), default=None) if all(outlooks) else None
 
 
@@ -374,7 +384,7 @@ def _find_reference(
     A combination above the link's payload rate is no reference, nor is a capacity fitted above it. Where no
     other one came to 90 % of the payload rate, that rate is the reference.
     """
-    firm = [one for one in usable if not one.over_line]
+    firm = [item for item in usable if not item.over_line]
     best = max(firm, key=_rate, default=None)
     top = math.inf if line_bits_per_s is None else line_bits_per_s * OVER_LINE_RATIO
     if fitted is not None and fitted.interval.decided and fitted.value and fitted.value <= top:
@@ -403,40 +413,40 @@ def _divide_by_line(best: Candidate | None, line_bits_per_s: float | None) -> fl
 
 def _list_likely(evaluated: Sequence[Candidate], best: Candidate | None) -> list[Candidate]:
     """What carries enough by medians; what is above the link's payload rate only where nothing else does."""
-    seeming = [one for one in evaluated if _seems_enough(one, best)]
-    return [one for one in seeming if not one.over_line] or seeming or [max(evaluated, key=_rate)]
+    seeming = [item for item in evaluated if _seems_enough(item, best)]
+    return [item for item in seeming if not item.over_line] or seeming or [max(evaluated, key=_rate)]
 
 
 def _choose(pool: Sequence[Candidate], margin_ns: float) -> tuple[Candidate, Candidate | None, Preference]:
     """The one to prefer, the rival to name beside it, and why."""
-    found = prefer([one.option for one in pool], margin_ns)
-    return pool[found.chosen], None if found.rival is None else pool[found.rival], found
+    result = prefer([item.option for item in pool], margin_ns)
+    return pool[result.chosen], None if result.rival is None else pool[result.rival], result
 
 
-def _read_climbs(found: Recommendation, group: CandidateSet, source: StudySource) -> Recommendation:
+def _read_climbs(result: Recommendation, group: CandidateSet, source: StudySource) -> Recommendation:
     """The recommendation with the RTT at the end of the trials of the recommended one and its rival."""
     known: dict[Levels, Candidate] = {}
-    wanted = {one.levels: one for one in (found.recommended, found.rival) if one is not None}
+    wanted = {item.levels: item for item in (result.recommended, result.rival) if item is not None}
     for cell in group.measured.cells:
-        one = wanted.get((cell.streams, cell.window_bytes))
-        if one is not None:
+        item = wanted.get((cell.streams, cell.window_bytes))
+        if item is not None:
             climb = classify_cell_climb(source, cell.sample, group.delay_margin_ns, LIMIT_TRIALS)
-            known[one.levels] = replace(one, climb=climb)
+            known[item.levels] = replace(item, climb=climb)
 
-    def look(one: Candidate | None) -> Candidate | None:
-        return one if one is None else known.get(one.levels, one)
+    def look(candidate: Candidate | None) -> Candidate | None:
+        return candidate if candidate is None else known.get(candidate.levels, candidate)
 
     read = replace(
-        found,
-        candidates=tuple(known.get(one.levels, one) for one in found.candidates),
-        best=look(found.best),
-        recommended=look(found.recommended),
-        rival=look(found.rival),
+        result,
+        candidates=tuple(known.get(candidate.levels, candidate) for candidate in result.candidates),
+        best=look(result.best),
+        recommended=look(result.recommended),
+        rival=look(result.rival),
     )
     return replace(read, confidence=Confidence.LOW) if read.too_short else read
 
 
-def _refuse(group: CandidateSet, name: str, line_bits_per_s: float | None) -> Recommendation:
+def _recommend_nothing(group: CandidateSet, name: str, line_bits_per_s: float | None) -> Recommendation:
     """The answer that recommends nothing, with the reason."""
     return Recommendation(
         name=name,
@@ -462,10 +472,12 @@ def _find_reason(group: CandidateSet) -> str:
         return "UDP has no window; see its loss and jitter"
     if not group.candidates:
         silent = f"throughput_bits_per_s: {NOT_MEASURED}"
-        if any(one.reason == silent for one in measured.sample.selection.excluded):
+        if any(item.reason == silent for item in measured.sample.selection.excluded):
             return "only round trips were measured, no traffic"
         return "no trial completed"
-    reasons = sorted({one.exclusion for one in group.candidates if one.exclusion is not None})
+    reasons = sorted(
+        {candidate.exclusion for candidate in group.candidates if candidate.exclusion is not None}
+    )
     if reasons:
         return f"{' or '.join(reasons)} {_locate(len(group.candidates))}"
     return "nothing was carried"
@@ -473,7 +485,7 @@ def _find_reason(group: CandidateSet) -> str:
 
 def _count_overloaded(group: CandidateSet) -> str:
     """In how many combinations the emulation was overloaded, the figures of which are provisional."""
-    count = sum(not one.testable for one in group.candidates)
+    count = sum(not candidate.testable for candidate in group.candidates)
     every = len(group.candidates)
     where = _locate(every) if count == every else f"in {count} of {every} combinations"
     return f"{OVERLOADED} {where}"
@@ -484,21 +496,21 @@ def _locate(combinations: int) -> str:
     return few.get(combinations, f"in all {combinations} combinations")
 
 
-def _is_usable(one: Candidate) -> bool:
+def _is_usable(candidate: Candidate) -> bool:
     """Whether it says something of the path."""
-    return one.exclusion is None and bool(one.median_bits_per_s)
+    return candidate.exclusion is None and bool(candidate.median_bits_per_s)
 
 
-def _seems_enough(one: Candidate, best: Candidate | None) -> bool:
+def _seems_enough(candidate: Candidate, best: Candidate | None) -> bool:
     """By medians alone; the best one always does."""
-    if best is not None and one.levels == best.levels:
+    if best is not None and candidate.levels == best.levels:
         return True
-    return one.enough is None and (one.share_ratio or 0.0) >= SUFFICIENT_RATIO
+    return candidate.enough is None and (candidate.share_ratio or 0.0) >= SUFFICIENT_RATIO
 
 
-def _size(one: Candidate) -> tuple[float, int]:
-    return math.inf if one.size_bytes is None else one.size_bytes, one.streams
+def _size(candidate: Candidate) -> tuple[float, int]:
+    return math.inf if candidate.size_bytes is None else candidate.size_bytes, candidate.streams
 
 
-def _rate(one: Candidate) -> float:
-    return one.median_bits_per_s or 0.0
+def _rate(candidate: Candidate) -> float:
+    return candidate.median_bits_per_s or 0.0

@@ -110,11 +110,11 @@ def find_published(condition: Condition, streams: int) -> tuple[ReferenceTable, 
     if streams != 1 or any(read_level(condition, name) != find_default(name) for name in OF_THE_TOOL):
         return None
     placement = read_level(condition, "placement")
-    found = _PUBLISHED.get((str(placement), str(read_level(condition, "encoding"))))
+    result = _PUBLISHED.get((str(placement), str(read_level(condition, "encoding"))))
     carried = placement in ("threaded", "fused") or read_level(condition, "transport") in _TCP
-    if found is None or not carried:
+    if result is None or not carried:
         return None
-    return load_table(found[0]), found[1 + is_batched(condition)]
+    return load_table(result[0]), result[1 + is_batched(condition)]
 
 
 def find_published_fan_out(condition: Condition) -> tuple[ReferenceTable, str] | None:
@@ -185,9 +185,9 @@ def _divide_interval(own: Spread | None, reference: float | None, half_step: flo
     method = "median interval over the published figure, half a step either way"
     builder = IntervalBuilder(n=0 if own is None else own.n, method=method)
     if own is None or reference is None or reference <= half_step:
-        return builder.refuse(Undecided.NO_SAMPLES)
+        return builder.build_undecided(Undecided.NO_SAMPLES)
     low, high, limits = own.interval.low, own.interval.high, own.interval.limits
     if low is None or high is None or limits is None:
-        return builder.refuse(own.interval.undecided or Undecided.TOO_FEW_SAMPLES)
+        return builder.build_undecided(own.interval.undecided or Undecided.TOO_FEW_SAMPLES)
     most, least = reference + half_step, reference - half_step
     return builder.build(limits[0] / most, limits[1] / least).cut_at(low / most, high / least)

@@ -233,7 +233,7 @@ def analysis(
             bound = signature.bind(study, *args, **kwargs)
             bound.apply_defaults()
             key = (known, *list(bound.arguments.values())[1:])
-            if not all(isinstance(one, Hashable) for one in key):
+            if not all(isinstance(item, Hashable) for item in key):
                 return Answers(method(study, *args, **kwargs))
             if key not in study.answered:
                 study.answered[key] = Answers(method(study, *args, **kwargs))

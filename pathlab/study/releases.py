@@ -111,24 +111,26 @@ def compare_recordings(table: TrialTable) -> LevelComparison | None:
     return compare_levels_of(table, RECORDING, OFF, RATE_METRICS)
 
 
-def describe_releases(found: LevelComparison | None) -> tuple[Answer[ReleaseRatio], ...]:
+def describe_releases(comparison: LevelComparison | None) -> tuple[Answer[ReleaseRatio], ...]:
     """An answer for each row, in the order of the combinations."""
-    if found is None:
+    if comparison is None:
         return ()
     return tuple(
         _make_answer(
-            found.parts[row.cell],
-            _describe_ratio(row, found.baseline, found.again.get((row.cell, row.metric.name))),
+            comparison.parts[row.cell],
+            _describe_ratio(row, comparison.baseline, comparison.again.get((row.cell, row.metric.name))),
         )
-        for row in found.found.rows
+        for row in comparison.found.rows
     )
 
 
-def describe_recordings(found: LevelComparison | None) -> tuple[Answer[RecordingCost], ...]:
+def describe_recordings(comparison: LevelComparison | None) -> tuple[Answer[RecordingCost], ...]:
     """An answer for each row, in the order of the combinations."""
-    if found is None:
+    if comparison is None:
         return ()
-    return tuple(_make_answer(found.parts[row.cell], _describe_cost(row)) for row in found.found.rows)
+    return tuple(
+        _make_answer(comparison.parts[row.cell], _describe_cost(row)) for row in comparison.found.rows
+    )
 
 
 def _find_baseline(model: Mapping[str, Any], name: str) -> Level:

@@ -58,23 +58,25 @@ def weigh_equally(histograms: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[tup
 
 def _measure_load(source: StudySource, load: MessageLoad, equal_trials: bool) -> Answer[LoadTail]:
     """The tail over the steady windows of one load's trials, in time order."""
-    found = [_read_counts(source, trial_id) for trial_id in load.kept.get("trial_id").astype(int).tolist()]
-    counted = [counts for counts in found if counts is not None]
+    countses = [_read_counts(source, trial_id) for trial_id in load.kept.get("trial_id").astype(int).tolist()]
+    counted = [counts for counts in countses if counts is not None]
     tail = LoadTail(
         setup=load.setup,
         message_bytes=load.size_bytes,
         offered_messages_per_s=load.offered_messages_per_s,
         tail=estimate_tail(weigh_equally(counted) if equal_trials else counted),
     )
-    return make_load_answer(load, tail, load.kept.exclude([one is None for one in found], SERIES_DAMAGED))
+    return make_load_answer(
+        load, tail, load.kept.exclude([item is None for item in countses], SERIES_DAMAGED)
+    )
 
 
 def _read_counts(source: StudySource, trial_id: int) -> tuple[Integers, Integers] | None:
     """Values and counts of a trial's steady window, empty where it stored none; None where it is damaged."""
     try:
-        found = read_round_trips(source, trial_id)
+        trips = read_round_trips(source, trial_id)
     except StoreError:
         return None
-    if found is None:
+    if trips is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return found.values, found.counts
+    return trips.values, trips.counts

@@ -106,8 +106,8 @@ class RunFollower:
     def catch_up(self, trials: Iterable[TrialOutcome], journal: Iterable[JournalRecord]) -> None:
         """Take into account what is stored already: in the order of time."""
         steps: list[tuple[str, Callable[[], None]]] = [
-            *((one.started_utc, functools.partial(self.add_trial, one)) for one in trials),
-            *((one.recorded_utc, functools.partial(self.add_entry, one)) for one in journal),
+            *((trial.started_utc, functools.partial(self.add_trial, trial)) for trial in trials),
+            *((item.recorded_utc, functools.partial(self.add_entry, item)) for item in journal),
         ]
         for _, step in sorted(steps, key=operator.itemgetter(0)):
             step()

@@ -56,7 +56,7 @@ def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
     most = max(most, 1)
     if len(items) <= most:
         return list(items)
-    return [items[place] for place in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
+    return [items[index] for index in np.unique(np.linspace(0, len(items) - 1, most).round().astype(int))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,8 +234,8 @@ class Sample:
 
     def read_setting(self, name: str) -> Floats:
         """A setting of the plan as a number; NaN where it is none."""
-        found = [condition.get(name) for condition in self.table.distinct_conditions]
-        levels = np.array([float(one) if isinstance(one, (int, float)) else np.nan for one in found])
+        result = [condition.get(name) for condition in self.table.distinct_conditions]
+        levels = np.array([float(item) if isinstance(item, (int, float)) else np.nan for item in result])
         return levels[self.table.condition_numbers[self.places]]
 
     @property
@@ -271,8 +271,8 @@ class Sample:
     def read_texts(self, name: str) -> NDArray[np.object_]:
         """A column of texts; None where one was not stored."""
         values = self.table.frame[name].iloc[self.places].astype(object)
-        found: NDArray[np.object_] = values.where(values.notna(), None).to_numpy()
-        return found
+        result: NDArray[np.object_] = values.where(values.notna(), None).to_numpy()
+        return result
 
     @property
     def is_short(self) -> NDArray[np.bool_]:
@@ -359,8 +359,8 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     rules = rules or Rules()
     apart = (rules.apart,) if isinstance(rules.apart, str) else rules.apart
     numbers: dict[Condition, int] = {}
-    known = [one.without(*apart) if apart else one for one in table.distinct_conditions]
-    joined = np.array([numbers.setdefault(one, len(numbers)) for one in known], dtype=np.int64)
+    known = [item.without(*apart) if apart else item for item in table.distinct_conditions]
+    joined = np.array([numbers.setdefault(item, len(numbers)) for item in known], dtype=np.int64)
     members = joined[table.condition_numbers]
     names, reasons = _number_reasons(table, rules)
     samples = []
@@ -370,23 +370,25 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
         if (rules.windowed and condition.is_udp) or (condition.is_of_messages and not rules.messages):
             continue
         inside = members == number
-        places = np.flatnonzero(inside & (reasons == 0))
+        indices = np.flatnonzero(inside & (reasons == 0))
         counts = np.bincount(reasons[inside], minlength=len(names))
         left = Counter({name: int(count) for name, count in zip(names[1:], counts[1:], strict=True) if count})
         selection = SampleSelection(
             trials=int(inside.sum()),
-            used=int(places.size),
+            used=int(indices.size),
             excluded=_list_counts(left),
-            warnings=_list_warnings(table, places),
+            warnings=_list_warnings(table, indices),
         )
-        samples.append(Sample(condition=condition, selection=selection, table=table, places=places))
+        samples.append(Sample(condition=condition, selection=selection, table=table, places=indices))
     return tuple(samples)
 
 
-def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
+def collect_sample(table: TrialTable, indices: NDArray[np.int64]) -> Sample:
     """The trials at these places of the table as one sample, whose condition is that of the first."""
-    selection = SampleSelection(trials=places.size, used=places.size, warnings=_list_warnings(table, places))
-    return Sample(condition=table.conditions[places[0]], selection=selection, table=table, places=places)
+    selection = SampleSelection(
+        trials=indices.size, used=indices.size, warnings=_list_warnings(table, indices)
+    )
+    return Sample(condition=table.conditions[indices[0]], selection=selection, table=table, places=indices)
 
 
 def is_counted(record: TrialRecord, flags: Sequence[str] = PATH_FLAGS) -> bool:
@@ -448,12 +450,13 @@ def _number_reasons(table: TrialTable, rules: Rules) -> tuple[list[str], NDArray
         names.append(reason)
 
     status = table.statuses
-    for name in sorted({str(one) for one in np.unique(status)} - {Status.COMPLETE}):
+    for name in sorted({str(item) for item in np.unique(status)} - {Status.COMPLETE}):
         mark(status == name, name)
     for name in rules.list_flags():
         mark(table.flagged(name), name)
     rated = [
-        not (rules.unrated and one.is_of_messages and one.get("reply")) for one in table.distinct_conditions
+        not (rules.unrated and condition.is_of_messages and condition.get("reply"))
+        for condition in table.distinct_conditions
     ]
     needs_figures = np.array(rated, dtype=bool)[table.condition_numbers]
     for name in ("streams", "cycle", *rules.needed):
@@ -470,9 +473,9 @@ def _list_counts(counts: Counter[str]) -> tuple[ExclusionCount, ...]:
     return tuple(ExclusionCount(reason=name, trials=trials) for name, trials in sorted(counts.items()))
 
 
-def _list_warnings(table: TrialTable, places: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:
-    counts = [(str(flag), int(table.flagged(flag)[places].sum())) for flag in Flag if flag.counted]
-    versions = np.unique(table.versions[places])
+def _list_warnings(table: TrialTable, indices: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:
+    counts = [(str(flag), int(table.flagged(flag)[indices].sum())) for flag in Flag if flag.counted]
+    versions = np.unique(table.versions[indices])
     if np.count_nonzero(versions >= 0) > 1:
-        counts.append((MIXED_VERSIONS, int(places.size)))
+        counts.append((MIXED_VERSIONS, int(indices.size)))
     return tuple(ExclusionCount(reason=name, trials=count) for name, count in counts if count)

@@ -73,12 +73,12 @@ def find_steadiness(
     answers = []
     for _, streams, window, part in cells:
         ids, segments, rtts = (part.get(name) for name in ("trial_id", "mss_bytes", "loaded_rtt_median_ns"))
-        found = []
-        for place in choose_trials(part, most):
-            rates = read_rates(source, int(ids[place]), streams, cache)
-            one = _describe(rates, segments[place], rtts[place])
-            found.append((int(ids[place]), one, rates.by_sender))
-        answers.append(make_cell_answer(part, (streams, window), _summarise(found)))
+        result = []
+        for index in choose_trials(part, most):
+            rates = read_rates(source, int(ids[index]), streams, cache)
+            item = _describe(rates, segments[index], rtts[index])
+            result.append((int(ids[index]), item, rates.by_sender))
+        answers.append(make_cell_answer(part, (streams, window), _summarise(result)))
     return tuple(answers)
 
 
@@ -102,23 +102,23 @@ def _known(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) or value < 0 else float(value)
 
 
-def _summarise(found: Sequence[tuple[int, Steadiness, bool]]) -> CellSteadiness:
-    read = [trial for trial in found if trial[1].undecided is not Undecided.NO_SAMPLES]
-    unsteady = [one for _, one, _ in read if one.steady is False]
-    silent = [one for _, one, _ in read if one.outages]
-    reasons = [one.undecided for _, one, _ in found if one.undecided is not None]
+def _summarise(result: Sequence[tuple[int, Steadiness, bool]]) -> CellSteadiness:
+    read = [trial for trial in result if trial[1].undecided is not Undecided.NO_SAMPLES]
+    unsteady = [item for _, item, _ in read if item.steady is False]
+    silent = [item for _, item, _ in read if item.outages]
+    reasons = [item.undecided for _, item, _ in result if item.undecided is not None]
     example = None
     if 2 * len(unsteady) > len(read):
-        middle = median_low(one.mean_bits_per_s or 0.0 for one in unsteady)
-        example = next(one for one in unsteady if one.mean_bits_per_s == middle)
+        middle = median_low(item.mean_bits_per_s or 0.0 for item in unsteady)
+        example = next(item for item in unsteady if item.mean_bits_per_s == middle)
     elif silent:
-        example = max(silent, key=lambda one: one.silent_ns)
+        example = max(silent, key=lambda item: item.silent_ns)
     return CellSteadiness(
         checked=len(read),
         unsteady=len(unsteady),
         silent=len(silent),
         by_sender=sum(by_sender for _, _, by_sender in read),
-        trial_ids=tuple(trial_id for trial_id, one, _ in read if one.disturbed),
+        trial_ids=tuple(trial_id for trial_id, item, _ in read if item.disturbed),
         example=example,
-        undecided=reasons[0] if len(reasons) == len(found) and reasons else None,
+        undecided=reasons[0] if len(reasons) == len(result) and reasons else None,
     )

@@ -45,10 +45,10 @@ def summarise_streams(
         return ()
     total = sum(carried.counts.values())
     sent = read_columns(results, trial_id, {"sender_intervals": ("stream", *_TCP)}).get("sender_intervals")
-    found = []
+    result = []
     for stream, count in carried.counts.items():
         retransmitted, last_rtt_ns, in_flight = _tcp_figures(sent, stream)
-        found.append(
+        result.append(
             StreamSummary(
                 stream=stream,
                 carried_bytes=count,
@@ -60,7 +60,7 @@ def summarise_streams(
                 by_sender=carried.by_sender,
             )
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:

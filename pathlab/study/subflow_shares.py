@@ -62,21 +62,21 @@ class _Carried:
 def measure_subflow_shares(source: StudySource, table: TrialTable) -> tuple[Answer[SubflowShares], ...]:
     """Every way to use several links of which subflows were stored; the series of at most 200 trials each."""
     return tuple(
-        make_bond_answer(group, cell, _describe(cell, group.streams, found))
+        make_bond_answer(group, cell, _describe(cell, group.streams, result))
         for group in list_bond_groups(table)
         for cell in group.bonds
-        if (found := _read_cell(source, cell))
+        if (result := _read_cell(source, cell))
     )
 
 
 def _read_cell(source: StudySource, cell: BondCell) -> list[Mapping[tuple[str, str], _Carried]]:
     names = ("trial_id", "warmup_ns", "steady_ns")
     trials = np.stack([cell.sample.get(name) for name in names], axis=1)
-    found = [
+    subflowses = [
         read_subflows(source, int(number), (warmup_ns, warmup_ns + steady_ns))
         for number, warmup_ns, steady_ns in choose_evenly(trials.tolist(), TRIALS_PER_CELL)
     ]
-    return [one for one in found if one]
+    return [item for item in subflowses if item]
 
 
 def read_subflows(
@@ -101,46 +101,46 @@ def read_subflows(
             last[key] = row
             if row.get("rtt_us") is not None:
                 rtts.setdefault((row["local"], row["remote"]), []).append(1000.0 * row["rtt_us"])
-    found: dict[tuple[str, str], _Carried] = {}
+    result: dict[tuple[str, str], _Carried] = {}
     for key, row in last.items():
         pair = row["local"], row["remote"]
-        known = found.get(pair, _Carried())
+        known = result.get(pair, _Carried())
         sent, again = (
             float(row.get(name) or 0) - float(before.get(key, {}).get(name) or 0)
             for name in ("bytes_sent", "bytes_retrans")
         )
-        found[pair] = _Carried(
+        result[pair] = _Carried(
             known.sent_bytes + sent,
             known.retransmitted_bytes + again,
             float(np.median(rtts[pair])) if pair in rtts else np.nan,
         )
-    return found
+    return result
 
 
 def _describe(
-    cell: BondCell, streams: int, found: Sequence[Mapping[tuple[str, str], _Carried]]
+    cell: BondCell, streams: int, result: Sequence[Mapping[tuple[str, str], _Carried]]
 ) -> SubflowShares:
-    pairs = sorted({pair for one in found for pair in one})
-    totals = np.array([sum(one.sent_bytes for one in trial.values()) for trial in found])
+    pairs = sorted({pair for item in result for pair in item})
+    totals = np.array([sum(item.sent_bytes for item in trial.values()) for trial in result])
     subflows = []
     for pair in pairs:
-        carried = [trial.get(pair, _Carried()) for trial in found]
-        sent = np.array([one.sent_bytes for one in carried])
-        again = np.array([one.retransmitted_bytes for one in carried])
+        carried = [trial.get(pair, _Carried()) for trial in result]
+        sent = np.array([item.sent_bytes for item in carried])
+        again = np.array([item.retransmitted_bytes for item in carried])
         subflows.append(
             SubflowShare(
                 local=pair[0],
                 remote=pair[1],
                 sent=measure_spread(_divide(sent, totals)),
                 retransmitted_ratio=measure_spread(_divide(again, sent)),
-                rtt_ns=measure_spread(np.array([one.rtt_ns for one in carried])),
+                rtt_ns=measure_spread(np.array([item.rtt_ns for item in carried])),
             )
         )
     return SubflowShares(
         name=cell.name,
         bond=cell.variant.bond,
         streams=streams,
-        trials=len(found),
+        trials=len(result),
         subflows=tuple(subflows),
     )
 

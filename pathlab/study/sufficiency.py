@@ -66,36 +66,36 @@ def evaluate_candidates(
     if not reference:
         return group.candidates
     pairs = {
-        one.levels: _pair(group, one.levels, first)
-        for one in group.candidates
-        if one.median_bits_per_s is not None
+        candidate.levels: _pair(group, candidate.levels, first)
+        for candidate in group.candidates
+        if candidate.median_bits_per_s is not None
     }
     p_values = _test_equivalence(group, pairs, first)
     evaluated = []
-    for one in group.candidates:
-        if one.levels not in pairs:
-            evaluated.append(one)
+    for candidate in group.candidates:
+        if candidate.levels not in pairs:
+            evaluated.append(candidate)
             continue
-        p_value = p_values.get(one.levels)
+        p_value = p_values.get(candidate.levels)
         equivalent = None if p_value is None else p_value < ALPHA_RATIO
-        if one.levels == first and one.testable:
+        if candidate.levels == first and candidate.testable:
             equivalent = True
-        ratios = _ratios(pairs[one.levels])
+        ratios = _ratios(pairs[candidate.levels])
         share = _find_share(ratios, group.drawn_tests(1))
-        enough = _is_enough(one, capacity, share, is_best=one.levels == first)
-        if equivalent and one.throughput_bits_per_s.interval.decided:
+        enough = _is_enough(candidate, capacity, share, is_best=candidate.levels == first)
+        if equivalent and candidate.throughput_bits_per_s.interval.decided:
             enough = True
-        if one.over_line:
+        if candidate.over_line:
             enough = None
         evaluated.append(
             replace(
-                one,
-                share_ratio=_find_carried(one, line_bits_per_s or reference) / reference,
+                candidate,
+                share_ratio=_find_carried(candidate, line_bits_per_s or reference) / reference,
                 enough=enough,
                 equivalent=equivalent,
                 more_cycles=None
                 if enough is not None
-                else _count_more(one, ratios, len(p_values), drawn=bool(group.drawn_tests(1))),
+                else _count_more(candidate, ratios, len(p_values), drawn=bool(group.drawn_tests(1))),
             )
         )
     return tuple(evaluated)
@@ -108,19 +108,22 @@ def _test_equivalence(
     if first is None:
         return {}
     tested = [
-        one.levels
-        for one in group.candidates
-        if one.levels in pairs and one.levels != first and one.testable and not one.over_line
+        candidate.levels
+        for candidate in group.candidates
+        if candidate.levels in pairs
+        and candidate.levels != first
+        and candidate.testable
+        and not candidate.over_line
     ]
     tests = group.drawn_tests(len(tested))
-    found = [evaluate_ratio(*pairs[levels], drawn_tests=tests).p_value for levels in tested]
-    return dict(zip(tested, correct_holm(found), strict=True))
+    result = [evaluate_ratio(*pairs[levels], drawn_tests=tests).p_value for levels in tested]
+    return dict(zip(tested, correct_holm(result), strict=True))
 
 
-def _find_carried(one: Candidate, line_bits_per_s: float) -> float:
+def _find_carried(candidate: Candidate, line_bits_per_s: float) -> float:
     """The median; no more than the line carries of what counted more."""
-    median = one.median_bits_per_s or 0.0
-    return min(median, line_bits_per_s) if one.over_line else median
+    median = candidate.median_bits_per_s or 0.0
+    return min(median, line_bits_per_s) if candidate.over_line else median
 
 
 def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> RateComparison:
@@ -143,16 +146,18 @@ def divide_medians(first: Candidate, second: Candidate) -> float | None:
 
 def _find_share(ratios: Floats, drawn_tests: int) -> Interval:
     """The interval of the ratio to the best one within cycles."""
-    found = hodges_lehmann(np.log(ratios), drawn_tests=drawn_tests)
-    return found.interval.transform(math.exp) if found.drawn else ordered_median_interval(ratios)
+    result = hodges_lehmann(np.log(ratios), drawn_tests=drawn_tests)
+    return result.interval.transform(math.exp) if result.drawn else ordered_median_interval(ratios)
 
 
-def _is_enough(one: Candidate, capacity: Estimate | None, share: Interval, *, is_best: bool) -> bool | None:
+def _is_enough(
+    candidate: Candidate, capacity: Estimate | None, share: Interval, *, is_best: bool
+) -> bool | None:
     if is_best:  # nothing measured carries more, so that its own interval is all that it needs
-        return True if one.throughput_bits_per_s.interval.decided else None
+        return True if candidate.throughput_bits_per_s.interval.decided else None
     limits, bars = share.limits, (1.0, 1.0)
     if capacity is not None and capacity.interval.limits is not None:
-        limits, bars = one.throughput_bits_per_s.interval.limits, capacity.interval.limits
+        limits, bars = candidate.throughput_bits_per_s.interval.limits, capacity.interval.limits
     if limits is None:
         return None
     if limits[0] >= SUFFICIENT_RATIO * bars[1]:
@@ -160,15 +165,15 @@ def _is_enough(one: Candidate, capacity: Estimate | None, share: Interval, *, is
     return False if limits[1] < SUFFICIENT_RATIO * bars[0] else None
 
 
-def _count_more(one: Candidate, ratios: Floats, tests: int, *, drawn: bool) -> int | None:
+def _count_more(candidate: Candidate, ratios: Floats, tests: int, *, drawn: bool) -> int | None:
     """Cycles beyond those measured that would probably decide; None where nothing can be said.
 
     ``tests``: so many cells are tested for equivalence, corrected together.
     """
-    if not one.testable:
+    if not candidate.testable:
         return None
-    if one.n < MINIMUM_CYCLES:
-        return MINIMUM_CYCLES - one.n
+    if candidate.n < MINIMUM_CYCLES:
+        return MINIMUM_CYCLES - candidate.n
     logs = np.log(ratios)
     if logs.size < MINIMUM_CYCLES or np.ptp(logs) == 0:
         return None

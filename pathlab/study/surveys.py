@@ -43,8 +43,8 @@ class Survey:
     @property
     def estimates(self) -> Mapping[int, Mapping[str, Any]]:
         """The estimates of capacity, with the latency up to the hop, by their hop."""
-        found = (self.document.get("capacity") or {}).get("hops") or ()
-        return {one["hop"]: {**one, **(one.get("estimate") or {})} for one in found}
+        result = (self.document.get("capacity") or {}).get("hops") or ()
+        return {item["hop"]: {**item, **(item.get("estimate") or {})} for item in result}
 
     def read(self, name: str, size: float) -> Floats:
         """One figure of every hop, divided by ``size``; NaN where there is none."""
@@ -68,16 +68,16 @@ class Survey:
 
 def list_surveys(journal: Sequence[JournalRecord]) -> list[Survey]:
     """Every survey with a route, in the order of the journal."""
-    found: list[Survey] = []
+    surveys: list[Survey] = []
     for entry in journal:
         document = entry.facts.get("report") if entry.kind == SURVEY else None
         if isinstance(document, Mapping) and document.get("routes"):
             ends = f"{document.get('source')} → {entry.facts.get('destination') or document.get('target')}"
             name = f"{ends}, {entry.facts.get('when') or 'surveyed'} the trials"
-            found.append(
-                Survey(number=len(found) + 1, name=name, surveyed_utc=entry.recorded_utc, document=document)
+            surveys.append(
+                Survey(number=len(surveys) + 1, name=name, surveyed_utc=entry.recorded_utc, document=document)
             )
-    return found
+    return surveys
 
 
 def _read_number(value: Any) -> float:

@@ -118,14 +118,14 @@ class TechnologyAnalyses(LatencyAnalyses):
             self._groups = list_technology_groups(self.study_table())
         return self._groups
 
-    def is_of_technologies(self, one: object) -> bool:
+    def is_of_technologies(self, item: object) -> bool:
         """Whether this is of messages one after the other on a path where a technology was measured so.
 
         ``one`` has a ``setup`` and the offered rate; a knee or a front is of offered rates.
         """
-        if not isinstance(one, MessageLatency | LoadTail) or one.offered_messages_per_s is not None:
+        if not isinstance(item, MessageLatency | LoadTail) or item.offered_messages_per_s is not None:
             return False
-        return one.setup.path in self.technology_paths()
+        return item.setup.path in self.technology_paths()
 
     def is_condition_of_technologies(self, condition: Condition) -> bool:
         """Whether this is a condition of such messages."""

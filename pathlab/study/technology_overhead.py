@@ -69,12 +69,12 @@ def measure_overheads(
     transports beneath chosen from the same cycles.
     """
     for group in groups:
-        for one in group.loads:
-            known = facts.get(one.engine)
-            beneath = group.find_beneath(known.beneath) if known and not one.is_native else None
-            if known is not None and beneath is not None and one.median_ns is not None:
+        for load in group.loads:
+            known = facts.get(load.engine)
+            beneath = group.find_beneath(known.beneath) if known and not load.is_native else None
+            if known is not None and beneath is not None and load.median_ns is not None:
                 baseline = _find_baseline(group, known, facts)
-                yield make_load_answer(one.load, _compare(group, one, beneath, baseline, known))
+                yield make_load_answer(load.load, _compare(group, load, beneath, baseline, known))
 
 
 def _find_baseline(group: TechnologyGroup, known: TechnologyFacts, facts: Facts) -> TechnologyLoad | None:
@@ -90,41 +90,41 @@ def find_least_median(group: TechnologyGroup) -> LeastMedian | None:
     None where no other was measured. Levels are corrected over the comparisons (Holm), since the least is
     chosen from the same cycles.
     """
-    known = [one for one in group.loads if one.median_ns is not None]
+    known = [load for load in group.loads if load.median_ns is not None]
     if len(known) < 2:
         return None
     least, others = known[0], known[1:]
-    shifts = [_compare_quantile(least, one, "median", tests=len(others)) for one in others]
-    adjusted = correct_holm([one.p_value for one in shifts])
+    shifts = [_compare_quantile(least, other, "median", tests=len(others)) for other in others]
+    adjusted = correct_holm([shift.p_value for shift in shifts])
     decided = [
-        p is not None and p < ALPHA_RATIO and (one.shift or 0.0) > 0
-        for p, one in zip(adjusted, shifts, strict=True)
+        p is not None and p < ALPHA_RATIO and (shift.shift or 0.0) > 0
+        for p, shift in zip(adjusted, shifts, strict=True)
     ]
-    few = min(shifts, key=lambda one: one.first_n)
+    few = min(shifts, key=lambda item: item.first_n)
     return LeastMedian(
         technology=least.technology,
-        rivals=tuple(one.technology for one, clear in zip(others, decided, strict=True) if not clear),
+        rivals=tuple(other.technology for other, clear in zip(others, decided, strict=True) if not clear),
         cycles=few.first_n,
-        undecided=few.undecided if all(one.undecided for one in shifts) else None,
+        undecided=few.undecided if all(shift.undecided for shift in shifts) else None,
     )
 
 
 def _compare(
     group: TechnologyGroup,
-    one: TechnologyLoad,
+    load: TechnologyLoad,
     beneath: TechnologyLoad,
     baseline: TechnologyLoad | None,
     facts: TechnologyFacts,
 ) -> TechnologyOverhead:
-    share, cycles = (None, 0) if baseline is None else _measure_share(beneath, baseline, one)
+    share, cycles = (None, 0) if baseline is None else _measure_share(beneath, baseline, load)
     return TechnologyOverhead(
-        technology=one.technology,
+        technology=load.technology,
         group=group.name,
         message_bytes=group.size_bytes,
         offered_messages_per_s=group.offered_messages_per_s,
         beneath=beneath.technology,
-        median=_compare_quantile(beneath, one, "median"),
-        p99=_compare_quantile(beneath, one, "p99"),
+        median=_compare_quantile(beneath, load, "median"),
+        p99=_compare_quantile(beneath, load, "p99"),
         language=facts.language,
         baseline=None if baseline is None else baseline.technology,
         language_share_ratio=share,
@@ -133,25 +133,25 @@ def _compare(
 
 
 def _compare_quantile(
-    beneath: TechnologyLoad, one: TechnologyLoad, name: str, *, tests: int = 1
+    beneath: TechnologyLoad, load: TechnologyLoad, name: str, *, tests: int = 1
 ) -> GroupShift:
-    first, second = beneath.read_cycles_ns(name), one.read_cycles_ns(name)
+    first, second = beneath.read_cycles_ns(name), load.read_cycles_ns(name)
     both = sorted(first.keys() & second.keys())
-    drawn_tests = one.load.kept.drawn_tests(tests)
+    drawn_tests = load.load.kept.drawn_tests(tests)
     return compare_paired(
         [first[cycle] for cycle in both], [second[cycle] for cycle in both], drawn_tests=drawn_tests
     )
 
 
 def _measure_share(
-    beneath: TechnologyLoad, baseline: TechnologyLoad, one: TechnologyLoad
+    beneath: TechnologyLoad, baseline: TechnologyLoad, item: TechnologyLoad
 ) -> tuple[float | None, int]:
     """The share over the cycles in which all three were measured, and how many these are."""
-    found = [load.read_cycles_ns("median") for load in (beneath, baseline, one)]
-    cycles = sorted(set.intersection(*(set(each) for each in found)))
+    nses = [load.read_cycles_ns("median") for load in (beneath, baseline, item)]
+    cycles = sorted(set.intersection(*(set(each) for each in nses)))
     if not cycles:
         return None, 0
-    below, language, whole = (np.array([each[cycle] for cycle in cycles]) for each in found)
+    below, language, whole = (np.array([each[cycle] for cycle in cycles]) for each in nses)
     added, added_ns = float(np.median(language - below)), float(np.median(whole - below))
     shares = added_ns > 0 and 0 <= added <= added_ns
     return (added / added_ns if shares else None), len(cycles)

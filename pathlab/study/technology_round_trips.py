@@ -105,18 +105,18 @@ class TechnologyGroup:
 
     def find(self, engine: str) -> TechnologyLoad | None:
         """The load that this engine carried."""
-        return next((one for one in self.loads if one.engine == engine), None)
+        return next((load for load in self.loads if load.engine == engine), None)
 
     def find_beneath(self, transport: str | None) -> TechnologyLoad | None:
         """The load of PathLab's own engine on that transport with the least median."""
         return next(
             (
-                one
-                for one in self.loads
-                if one.is_native
-                and one.median_ns is not None
-                and one.load.setup.read("transport") == transport
-                and one.load.setup.read("placement") not in ("threaded", "fused")
+                load
+                for load in self.loads
+                if load.is_native
+                and load.median_ns is not None
+                and load.load.setup.read("transport") == transport
+                and load.load.setup.read("placement") not in ("threaded", "fused")
             ),
             None,
         )
@@ -219,9 +219,9 @@ def choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
     Cores that ends are bound to are named in any case: the order of technologies depends on them.
     """
     varying = [name for name in list_varying(setups) if name not in OWN_SETTINGS]
-    pinned = [name for name in ("cpus", *CORES) if any(one.read(name) is not None for one in setups)]
-    found = dict.fromkeys((*varying, *pinned))
-    return sorted(found, key=lambda name: NAMED_APART.index(name) if name in NAMED_APART else -1)
+    pinned = [name for name in ("cpus", *CORES) if any(setup.read(name) is not None for setup in setups)]
+    result = dict.fromkeys((*varying, *pinned))
+    return sorted(result, key=lambda name: NAMED_APART.index(name) if name in NAMED_APART else -1)
 
 
 def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, str]:
@@ -230,16 +230,16 @@ def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, s
     for setup in setups:
         alike.setdefault(name_technology(setup), []).append(setup)
     names: dict[MessageSetup, str] = {}
-    for found in alike.values():
-        own = [name for name in list_varying(found) if name in OWN_SETTINGS]
-        names |= {setup: name_message_combination(setup, ("transport", *own)) for setup in found}
+    for result in alike.values():
+        own = [name for name in list_varying(result) if name in OWN_SETTINGS]
+        names |= {setup: name_message_combination(setup, ("transport", *own)) for setup in result}
     return names
 
 
 def _build_group(loads: Sequence[MessageLoad], naming: Sequence[str]) -> TechnologyGroup:
     names = name_technologies(load.setup for load in loads)
     named = [TechnologyLoad(technology=names[load.setup], load=load) for load in loads]
-    named.sort(key=lambda one: (one.median_ns is None, one.median_ns or 0.0, one.technology))
+    named.sort(key=lambda item: (item.median_ns is None, item.median_ns or 0.0, item.technology))
     return TechnologyGroup(
         name=name_message_combination(loads[0].setup, naming),
         size_bytes=loads[0].size_bytes,
@@ -253,31 +253,31 @@ def measure_technologies(
 ) -> Iterator[Answer[TechnologyRoundTrips]]:
     """The round trips of every load of the groups; ``tails``: those of all loads of the same trials."""
     known = {
-        (one.result.setup, one.result.message_bytes, one.result.offered_messages_per_s): one.result.tail
-        for one in tails
+        (item.result.setup, item.result.message_bytes, item.result.offered_messages_per_s): item.result.tail
+        for item in tails
     }
     for group in groups:
-        for place, one in enumerate(group.loads, 1):
-            tail = known[one.load.setup, *group.load_levels]
-            yield make_load_answer(one.load, _describe(group, place, tail, facts.get(one.engine)))
+        for index, load in enumerate(group.loads, 1):
+            tail = known[load.load.setup, *group.load_levels]
+            yield make_load_answer(load.load, _describe(group, index, tail, facts.get(load.engine)))
 
 
 def _describe(
-    group: TechnologyGroup, place: int, tail: Tail, facts: TechnologyFacts | None
+    group: TechnologyGroup, index: int, tail: Tail, facts: TechnologyFacts | None
 ) -> TechnologyRoundTrips:
-    one = group.loads[place - 1]
-    kept, medians = one.load.kept, measure_spread(read_round_trips_ns(one.load.kept, "median"))
+    item = group.loads[index - 1]
+    kept, medians = item.load.kept, measure_spread(read_round_trips_ns(item.load.kept, "median"))
     flagged = {flag: int(kept.table.flagged(flag)[kept.places].sum()) for flag in _NOTED}
     return TechnologyRoundTrips(
-        technology=one.technology,
-        setup=one.load.setup,
+        technology=item.technology,
+        setup=item.load.setup,
         group=group.name,
-        place=place,
+        place=index,
         message_bytes=group.size_bytes,
         offered_messages_per_s=group.offered_messages_per_s,
         trials=len(kept),
         round_trips=int(np.nansum(kept.get("round_trips"))),
-        missed=len(one.load.missed),
+        missed=len(item.load.missed),
         weak_trials=flagged[Flag.BACKGROUND_WEAK],
         least_ns=measure_spread(kept.get("round_trip_min_ns")).least,
         mean_ns=_average(kept.get("round_trip_mean_ns")),
@@ -288,7 +288,7 @@ def _describe(
         answering_cpu_ns=measure_spread(kept.get("receiver_cpu_ns_per_message")),
         versions=_join_texts(kept, "adapter_versions"),
         settings=_join_texts(kept, "adapter_settings"),
-        language=facts.language if facts else ("c" if one.is_native else None),
+        language=facts.language if facts else ("c" if item.is_native else None),
         adds=tuple(facts.adds) if facts else (),
         lacks=tuple(facts.lacks) if facts else (),
         hop_ns=measure_spread(kept.get("adapter_hop_ns")).median,

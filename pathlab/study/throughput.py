@@ -127,31 +127,37 @@ def fit_surfaces(
         named = sample.exclude(np.isnan(sample.window_bytes), AUTOTUNED)
         part = named.exclude(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
-        found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
-        alone = [one for one in saturations if one.condition == sample.condition]
-        answers.append(make_answer(part, agree_with_windows(found, alone)))
+        surface = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
+        alone = [saturation for saturation in saturations if saturation.condition == sample.condition]
+        answers.append(make_answer(part, agree_with_windows(surface, alone)))
     return tuple(answers)
 
 
-def agree_with_windows(found: Surface, saturations: Sequence[Answer[Saturation]]) -> Surface:
+def agree_with_windows(surface: Surface, saturations: Sequence[Answer[Saturation]]) -> Surface:
     """The surface without an upper end of its capacity where the fits of single windows contradict it.
 
     That of the largest total window decides whether throughput still rises, and whether a model fits. None of
     them may put the capacity above the surface's, nor the largest one below it.
     """
-    fitted = [one for one in saturations if one.window_bytes is not None and one.result.residuals is not None]
-    if found.capacity.value is None or not fitted:
-        return found
+    fitted = [
+        saturation
+        for saturation in saturations
+        if saturation.window_bytes is not None and saturation.result.residuals is not None
+    ]
+    if surface.capacity.value is None or not fitted:
+        return surface
     top = max(fitted, key=_find_largest_total).result.capacity
-    own, reason = found.capacity.interval, top.undecided
-    lows = [low for one in fitted if (low := one.result.capacity.interval.low) is not None]
+    own, reason = surface.capacity.interval, top.undecided
+    lows = [low for item in fitted if (low := item.result.capacity.interval.low) is not None]
     exceeded = own.high is not None and max(lows, default=0.0) > own.high
     if reason is None and (exceeded or top.interval.lies_below(own)):
         reason = Undecided.CONFLICTING_EVIDENCE
     if reason is None:
-        return found
+        return surface
     interval = replace(own, low=max(lows, default=own.low), high=None, undecided=reason)
-    return replace(found, capacity=replace(found.capacity, value=None, interval=interval, undecided=reason))
+    return replace(
+        surface, capacity=replace(surface.capacity, value=None, interval=interval, undecided=reason)
+    )
 
 
 def _find_largest_total(answer: Answer[Saturation]) -> float:
@@ -187,11 +193,11 @@ def bound_durations(table: TrialTable) -> tuple[Answer[ChangeBound], ...]:
         some = some.exclude(~(some.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
         varied = np.unique(some.get("duration_ns")).size > 1
         if not varied:
-            found = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
-            answers.append(make_answer(some, found))
+            result = bound_change(some.rates_bits_per_s, np.log2(some.get("duration_ns")))
+            answers.append(make_answer(some, result))
         for streams, window, part in some.by_cell() if varied else ():
-            found = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")), cycles=part.cycles)
-            answers.append(make_cell_answer(part, (streams, window), found))
+            result = bound_change(part.rates_bits_per_s, np.log2(part.get("duration_ns")), cycles=part.cycles)
+            answers.append(make_cell_answer(part, (streams, window), result))
     return tuple(answers)
 
 
@@ -207,12 +213,12 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
             first, second, _ = match_pairs(rates[many], rates[large])
             both = (first > 0) & (second > 0)
             logs = np.log(first[both] / second[both])
-            found = plan_cycles(logs, difference_ratio, drawn=table.order_drawn)
+            cycles = plan_cycles(logs, difference_ratio, drawn=table.order_drawn)
             answers.append(
                 Answer(
                     condition=sample.condition,
                     selection=sample.take(_in_cell(sample, many) | _in_cell(sample, large)).selection,
-                    result=found,
+                    result=cycles,
                     quantity=f"{many[0]} x {many[1]} against {large[0]} x {large[1]}",
                 )
             )
@@ -221,14 +227,14 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
 
 def find_cycle_range(answers: Sequence[Answer[CyclePlan]]) -> tuple[int, int] | None:
     """The fewest and the most cycles that a pair needs; None where no number is known."""
-    known = [one.result.cycles for one in answers if one.result.cycles is not None]
+    known = [answer.result.cycles for answer in answers if answer.result.cycles is not None]
     return (min(known), max(known)) if known else None
 
 
 def find_largest_difference(pairs: Sequence[StreamsVsWindows]) -> StreamsVsWindows | None:
     """The pair whose ratio is the farthest from 1; None where no ratio is known."""
-    known = [one for one in pairs if one.comparison.ratio]
-    return max(known, key=lambda one: abs(math.log(one.comparison.ratio or 1.0)), default=None)
+    known = [pair for pair in pairs if pair.comparison.ratio]
+    return max(known, key=lambda item: abs(math.log(item.comparison.ratio or 1.0)), default=None)
 
 
 def _permute(rates: Mapping[Cell, Floats], pairs: Sequence[tuple[Cell, Cell]]) -> tuple[float | None, ...]:
@@ -251,12 +257,12 @@ def _find_equal_products(sample: Sample) -> list[tuple[Cell, Cell]]:
     cells = sorted(
         set(zip(streams[known].astype(int).tolist(), windows[known].astype(int).tolist(), strict=True))
     )
-    found = [
+    result = [
         (many, large)
         for large, many in combinations(cells, 2)
         if many[0] > large[0] and many[0] * many[1] == large[0] * large[1] > 0
     ]
-    return sorted(found, key=lambda pair: (pair[0][0] * pair[0][1], pair[0][0], pair[1][0]))
+    return sorted(result, key=lambda pair: (pair[0][0] * pair[0][1], pair[0][0], pair[1][0]))
 
 
 def _by_cycle(sample: Sample, values: Floats) -> dict[Cell, Floats]:

@@ -52,11 +52,11 @@ class SingleLimit:
 
     def find(self, name: str) -> float | None:
         """A figure of the evidence by its name; None where it is not there or was not measured."""
-        return next((one.value for one in self.verdict.evidence if one.name == name), None)
+        return next((item.value for item in self.verdict.evidence if item.name == name), None)
 
     def met(self, name: str) -> bool:
         """Whether a figure of the evidence meets its threshold."""
-        return any(one.met for one in self.verdict.evidence if one.name == name)
+        return any(item.met for item in self.verdict.evidence if item.name == name)
 
     @property
     def held_ratio(self) -> float | None:
@@ -75,10 +75,10 @@ def classify_record(source: StudySource, trial_id: int, record: TrialRecord, *, 
     """
     offered, congestion = _find_largest_windows(source, trial_id)
     reading = _read_flow(source, trial_id, record, reverse=reverse)
-    found = describe_limit(reading, offered_bytes=offered, congestion_bytes=congestion)
+    limit = describe_limit(reading, offered_bytes=offered, congestion_bytes=congestion)
     if Flag.HOST_STALLED in record.flags:
-        return replace(found, verdict=replace(found.verdict, limit=None, undecided=Undecided.STALLED))
-    return found
+        return replace(limit, verdict=replace(limit.verdict, limit=None, undecided=Undecided.STALLED))
+    return limit
 
 
 def describe_limit(
@@ -87,21 +87,27 @@ def describe_limit(
     """The limit of a flow that was read, with the figures beside it."""
     streams = reading.streams
     rtt_ns = reading.rtt_unloaded_ns or reading.rtt_loaded_ns
-    busy = [_divide(one.busy_s, one.steady_s) for one in streams]
+    busy = [_divide(stream.busy_s, stream.steady_s) for stream in streams]
     return SingleLimit(
         verdict=classify_limits(reading).flow,
         reading=reading,
         windows_bits_per_s=estimate_windows_rate(len(streams), reading.window_requested_bytes, rtt_ns),
         windows_rtt_ns=rtt_ns,
-        receiver_held_ratio=_find_median(_divide(one.receiver_limited_s, one.steady_s) for one in streams),
-        buffer_full_ratio=_find_median(_divide(one.buffer_limited_s, one.steady_s) for one in streams),
+        receiver_held_ratio=_find_median(
+            _divide(stream.receiver_limited_s, stream.steady_s) for stream in streams
+        ),
+        buffer_full_ratio=_find_median(
+            _divide(stream.buffer_limited_s, stream.steady_s) for stream in streams
+        ),
         idle_ratio=_find_median(None if share is None else max(0.0, 1 - share) for share in busy),
-        resent_ratio=_find_median(_divide(one.retransmitted_bytes, one.sent_bytes) for one in streams),
+        resent_ratio=_find_median(
+            _divide(stream.retransmitted_bytes, stream.sent_bytes) for stream in streams
+        ),
         loss_ratio=reading.loss_ratio,
-        smoothed_rtt_ns=_find_median(one.rtt_ns for one in streams),
+        smoothed_rtt_ns=_find_median(stream.rtt_ns for stream in streams),
         offered_bytes=offered_bytes,
         congestion_bytes=congestion_bytes,
-        offered_usual_bytes=_find_median(one.offered_bytes for one in streams),
+        offered_usual_bytes=_find_median(stream.offered_bytes for stream in streams),
     )
 
 
@@ -137,8 +143,8 @@ def _find_largest_windows(source: StudySource, trial_id: int) -> tuple[float | N
     if table is None or not {*GROWN} <= {*table.column_names}:
         return None, None
     offered, segments, sizes = (read_floats(table.column(name)) for name in GROWN)
-    found = [values[np.isfinite(values)] for values in (offered, segments * sizes)]
-    largest = [float(values.max()) if values.size else None for values in found]
+    result = [values[np.isfinite(values)] for values in (offered, segments * sizes)]
+    largest = [float(values.max()) if values.size else None for values in result]
     return largest[0], largest[1]
 
 

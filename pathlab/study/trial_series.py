@@ -37,8 +37,8 @@ class StreamTable:
 
     def get(self, name: str) -> Floats:
         """A column; all NaN where the series has none of that name."""
-        found = self.values.get(name)
-        return np.full((len(self.start_s), len(self.streams)), np.nan) if found is None else found
+        result = self.values.get(name)
+        return np.full((len(self.start_s), len(self.streams)), np.nan) if result is None else result
 
     def only(self, name: str) -> StreamTable:
         """The table with that column alone."""
@@ -107,7 +107,7 @@ def build_stream_table(columns: Columns | None, names: Sequence[str]) -> StreamT
     if columns is None or not {"index", "stream", "start_ns", "end_ns"} <= columns.keys():
         return None
     steps, row = np.unique(columns["index"], return_inverse=True)
-    streams, place = np.unique(columns["stream"], return_inverse=True)
+    streams, index = np.unique(columns["stream"], return_inverse=True)
     bounds = {name: np.full(len(steps), np.nan) for name in ("start_ns", "end_ns")}
     for name, bound in bounds.items():
         bound[row] = columns[name]
@@ -118,7 +118,7 @@ def build_stream_table(columns: Columns | None, names: Sequence[str]) -> StreamT
     for name in names:
         if name in columns:
             values[name] = np.full((len(steps), len(streams)), np.nan)
-            values[name][row, place] = columns[name]
+            values[name][row, index] = columns[name]
     return StreamTable(
         start_s=bounds["start_ns"] / 1e9,
         end_s=bounds["end_ns"] / 1e9,
@@ -144,9 +144,9 @@ def build_core_loads(columns: Columns | None) -> CoreLoads | None:
         return None
     known = ~(np.isnan(columns["time_ns"]) | np.isnan(columns["core"]))
     times, row = np.unique(columns["time_ns"][known], return_inverse=True)
-    cores, place = np.unique(columns["core"][known], return_inverse=True)
+    cores, index = np.unique(columns["core"][known], return_inverse=True)
     busy = np.full((len(times), len(cores)), np.nan)
-    busy[row, place] = 100 * (1 - columns["idle_ratio"][known])
+    busy[row, index] = 100 * (1 - columns["idle_ratio"][known])
     return CoreLoads(time_s=times / 1e9, cores=tuple(int(core) for core in cores), busy_percent=busy)
 
 
@@ -223,10 +223,10 @@ def read_stream_bytes(source: StudySource, trial_id: int) -> StreamBytes | None:
 
 def percentile_over_streams(values: Floats, percent: float) -> Floats:
     """A percentile over the streams or cores (columns) at each time (row); NaN where nothing was measured."""
-    found = np.full(len(values), np.nan)
+    result = np.full(len(values), np.nan)
     known = np.isfinite(values).any(axis=1)
-    found[known] = np.nanpercentile(values[known], percent, axis=1)
-    return found
+    result[known] = np.nanpercentile(values[known], percent, axis=1)
+    return result
 
 
 def sum_tenths(rates: Floats) -> Floats:

@@ -122,12 +122,14 @@ class TrialTable:
         self.frame = frame
         self.order_drawn = order_drawn
         self.conditions = tuple(conditions)
-        known: dict[int, Condition] = {id(one): one for one in self.conditions}  # shared by many trials
+        known: dict[int, Condition] = {
+            id(condition): condition for condition in self.conditions
+        }  # shared by many trials
         distinct: dict[Condition, int] = {}
-        numbers = {key: distinct.setdefault(one, len(distinct)) for key, one in known.items()}
+        numbers = {key: distinct.setdefault(item, len(distinct)) for key, item in known.items()}
         self.distinct_conditions = tuple(distinct)
         self.condition_numbers: NDArray[np.int64] = np.array(
-            [numbers[id(one)] for one in self.conditions], dtype=np.int64
+            [numbers[id(condition)] for condition in self.conditions], dtype=np.int64
         )
         self.statuses: NDArray[np.str_] = frame["status"].to_numpy(dtype=object).astype(str)
         self._columns: dict[str, Floats] = {}
@@ -153,8 +155,8 @@ class TrialTable:
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
         """Which trials bear a flag."""
-        found = self.flags.get(name)
-        return np.zeros(len(self), dtype=bool) if found is None else found
+        result = self.flags.get(name)
+        return np.zeros(len(self), dtype=bool) if result is None else result
 
 
 def read_study_trials(source: StudySource, plan: Sequence[PlanRecord] | None = None) -> TrialTable:
@@ -184,21 +186,25 @@ def build_trial_table(
 ) -> TrialTable:
     """The trials of a frame, in its order, with the settings of their rows of the plan."""
     (rows,) = list_values(frame, ("plan_row",))
-    found = [planned.get(row) for row in rows]
+    result = [planned.get(row) for row in rows]
     sets, flag_places = _encode_flags(frame)
     names = ("path_source", "path_destination", "congestion_requested", "congestion_sender", "duration_ns")
     groups, first = _group_equal(
-        [np.array([id(one) for one in found], dtype=np.int64), flag_places, *(frame[name] for name in names)]
+        [
+            np.array([id(item) for item in result], dtype=np.int64),
+            flag_places,
+            *(frame[name] for name in names),
+        ]
     )
     values = zip(*list_values(frame.iloc[first], names), strict=True)
     settings: dict[int, tuple[tuple[str, Any], ...]] = {}  # trials of one row of the plan share theirs
     keys = []
     for row, (source_name, destination, requested, used, duration_ns) in zip(first, values, strict=True):
-        one = found[row]
-        if id(one) not in settings:
-            settings[id(one)] = () if one is None else _conditions_of(one)
+        item = result[row]
+        if id(item) not in settings:
+            settings[id(item)] = () if item is None else _conditions_of(item)
         medium = find_medium(sets[flag_places[row]])
-        keys.append((settings[id(one)], source_name, destination, requested, used, duration_ns, medium))
+        keys.append((settings[id(item)], source_name, destination, requested, used, duration_ns, medium))
     defaults: dict[Any, Any] = {}  # what the kernel's default proved to be, for trials that failed before
     for *place, _, used, _, _ in keys:
         if used is not None:
@@ -288,13 +294,13 @@ def _encode_flags(frame: pd.DataFrame) -> tuple[list[frozenset[str]], NDArray[np
     places: dict[frozenset[str], int] = {}
     known: dict[int, int] = {}  # by the object that holds the flags: many trials may share one
     column = frame["flags"].tolist()
-    found = np.empty(len(column), dtype=np.intp)
+    result = np.empty(len(column), dtype=np.intp)
     for row, marks in enumerate(column):
         place = known.get(id(marks))
         if place is None:
             place = known[id(marks)] = places.setdefault(_list_flags(marks), len(places))
-        found[row] = place
-    return list(places), found
+        result[row] = place
+    return list(places), result
 
 
 def _list_flags(flags: Any) -> frozenset[str]:

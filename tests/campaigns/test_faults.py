@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pathlab
-from pathlab.cli.run import refuse_partial
+from pathlab.cli.run import check_complete_rows
 from pathlab.errors import PartialCampaign
 from pathlab.runner.events import Event, RateNow
 from tests.campaigns.measuring import measure
@@ -94,7 +94,7 @@ def test_kill_9_of_an_engine_or_an_agent_fails_that_trial_alone(tmp_path: Path) 
         assert failed[row].failed_stage in (("agent",) if victim == "agent" else ("engine", "network"))
         assert victim == "agent" or any(word in str(failed[row].failure) for word in ("SIGKILL", "peer"))
     with pytest.raises(PartialCampaign, match=r"2 of 6 trials are complete \(4 failed\)") as caught:
-        refuse_partial(outcome, "again")
+        check_complete_rows(outcome, "again")
     assert caught.value.exit_status == 4
 
 

@@ -25,7 +25,7 @@ from pathlab.report.recommendation_text import DRIFT_WORDS, describe_recommendat
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.topics import list_answers
 from pathlab.report.summary import AnswerText
-from pathlab.report.text import PROVISIONAL, tabulate_cells
+from pathlab.report.text import PROVISIONAL, build_cells_table
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Analyses
 from pathlab.study.candidates import Candidate
@@ -207,7 +207,7 @@ def test_a_headline_has_the_numbers_of_its_row(outputs: Outputs) -> None:
         if found.recommended is None:
             continue
         said, chosen = describe_recommendation(found), found.recommended
-        table = tabulate_cells(conditions[answer.condition])
+        table = build_cells_table(conditions[answer.condition])
         row = find_row(table, chosen)
         numbers = dict(said.numbers)
         assert numbers["Throughput"].startswith(row["Throughput"])

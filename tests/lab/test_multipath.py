@@ -10,7 +10,7 @@ from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.multipath import BondWorth
+from pathlab.study.multipath import MeasuredBond
 from tests.lab.trusting import Trusting
 from tests.require import require_engine, require_namespaces
 
@@ -63,7 +63,7 @@ def run(folder: Path, *bonds: str, second: int, cycles: int, streams: int = 4) -
     return Study(results), results
 
 
-def find_bonds(study: Study) -> dict[str, BondWorth]:
+def find_bonds(study: Study) -> dict[str, MeasuredBond]:
     return {one.result.name: one.result for one in study.multipath()}
 
 

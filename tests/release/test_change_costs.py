@@ -333,11 +333,11 @@ def _count(inputs: ReportInputs) -> Iterator[Block]:
     yield Paragraph(text=f"{len(inputs.conditions)} condition measured.")
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield lazy_text(_count, inputs)
 
 
-SECTION = LazySection(key="tally", title="Tally", find_gap=lambda inputs: None, outline=_outline)
+SECTION = LazySection(key="tally", title="Tally", find_gap=lambda inputs: None, blocks=_list_blocks)
 TOPIC = Topic(key="tally", sections=(SECTION,))
 """
 USE_OF_A_SECTION = """
@@ -395,7 +395,7 @@ from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_spread
 from pathlab.report.plots.model import Axis, Points
-from pathlab.report.sections.answer_tables import tabulate_answers
+from pathlab.report.sections.answer_tables import build_answers_table
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import AnswerText, TableGroup
@@ -426,23 +426,23 @@ def draw(study: Analyses) -> Drawing:
     return draw_panel(Axis(label="Path"), Axis(label="Sent again"), [points])
 
 
-def outline_figure(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_figure_blocks(inputs: ReportInputs) -> Iterator[LazyPlot]:
     shown = partial(draw, inputs.study)
     yield LazyPlot(name="retransmissions-1", title="Sent again", condition="all", draw=shown)
 
 
 def outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield lazy_text(tabulate_answers, inputs, "retransmissions")
+    yield lazy_text(build_answers_table, inputs, "retransmissions")
 
 
 SECTION = LazySection(
-    key="retransmissions", title="Segments sent again", find_gap=lambda _: None, outline=outline
+    key="retransmissions", title="Segments sent again", find_gap=lambda _: None, blocks=outline
 )
 TOPIC = Topic(
     key="retransmissions",
     describe=describe,
     tables=tabulate,
-    outline=outline_figure,
+    blocks=list_figure_blocks,
     sections=(SECTION,),
 )
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pathlab.analysis.estimators.cells import bound_cycles, group_trials, refuse_cycles
+from pathlab.analysis.estimators.cells import bound_cycles, check_cycle_order, group_trials
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.serial import pool_bound
 from pathlab.analysis.fits.curve_fit import FitOptions
@@ -125,7 +125,7 @@ def widen_means(
         values = draw_cycles(kind, cycles, cells, rng, correlation)
         grouped = group_trials(levels[:, None], values.ravel(), numbers)
         order = bound_cycles(grouped, values.ravel() - grouped.means[grouped.cell_of])
-        if refuse_cycles(order) is not None:
+        if check_cycle_order(order) is not None:
             yield None
             continue
         means = values.mean(axis=1)
@@ -191,4 +191,4 @@ def test_residuals_that_do_not_vary_have_no_order() -> None:
     grouped = group_trials(streams[:, None], np.ones(streams.size), numbers)
     order = bound_cycles(grouped, np.zeros(streams.size))
     assert (order.bound_ratio, order.error_ratio) == (0.0, 1.0)
-    assert refuse_cycles(order) is None
+    assert check_cycle_order(order) is None

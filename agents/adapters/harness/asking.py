@@ -182,14 +182,14 @@ class AskingEnd(AskingState):
     def _collect(self) -> None:
         for stream in self.streams:
             while stream.intervals.complete:
-                start_ns, end_ns, found = stream.intervals.complete.popleft()
+                start_ns, end_ns, result = stream.intervals.complete.popleft()
                 steady = self._edges_ns[0] <= start_ns < self._edges_ns[1]
                 phase = "steady" if steady else "warmup" if start_ns < self._edges_ns[0] else "drain"
                 if steady:
-                    self._steady.merge(found)
-                if found.max_ns or found.sum_ns or any(found.counts):
+                    self._steady.merge(result)
+                if result.max_ns or result.sum_ns or any(result.counts):
                     fields = {"phase": phase, "stream": stream.number, "start_ns": start_ns, "end_ns": end_ns}
-                    self._output.write("round_trips", **fields, round_trip_ns=found.to_json())
+                    self._output.write("round_trips", **fields, round_trip_ns=result.to_json())
 
     def _settle(self) -> None:
         """End what still runs and wait for it: as long as for a reply, and shortly after a failure."""

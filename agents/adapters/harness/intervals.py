@@ -40,11 +40,11 @@ class DurationHistogram:
 
     def quantile(self, ratio: float) -> Optional[int]:
         count, seen = sum(self.counts), 0
-        for place, here in enumerate(self.counts):
+        for index, here in enumerate(self.counts):
             seen += here
             if seen > 0 and seen >= ratio * count:
-                shift = 0 if place < 256 else (place >> 7) - 1
-                return min(((place - (shift << 7) + 1) << shift) - 1, self.max_ns)
+                shift = 0 if index < 256 else (index >> 7) - 1
+                return min(((index - (shift << 7) + 1) << shift) - 1, self.max_ns)
         return None
 
     def to_json(self) -> Dict[str, Any]:

@@ -241,7 +241,7 @@ def check_report(given: Given) -> None:
         check_writable("--out", given["out"] or place)
 
 
-def refuse_look(given: Given, file: str | None) -> None:
+def check_no_look(given: Given, file: str | None) -> None:
     """Raise UsageError for options of a figure where there is none; ``file``: what is written instead."""
     for name, key in (("--size", "size"), ("--title", "title"), ("--label", "labels"), ("--style", "style")):
         if given[key] not in (None, ()):
@@ -258,11 +258,11 @@ def split_view(given: tuple[str, ...]) -> tuple[list[Path], str]:
     """
     *paths, last = given
     if not paths or ("=" not in last and Path(last).exists()):
-        return [Path(one) for one in given], ""
+        return [Path(item) for item in given], ""
     parts = [last.rpartition("#")[2]]
     while len(paths) > 1 and "=" in paths[-1] and not Path(paths[-1]).exists():
         parts.insert(0, paths.pop())
-    return [Path(one) for one in paths], "&".join(parts)
+    return [Path(path) for path in paths], "&".join(parts)
 
 
 def check_view(given: Given) -> None:
@@ -271,7 +271,7 @@ def check_view(given: Given) -> None:
         locate_database(path)
     output = given["output"]
     if output is None or output.suffix.lower() in (".csv", ".json"):
-        refuse_look(given, f"--output {output}" if output else None)
+        check_no_look(given, f"--output {output}" if output else None)
     if output is None:
         return
     if output.suffix.lower() not in VIEW_ENDINGS:

@@ -30,7 +30,7 @@ def complete_override(_context: click.Context, _parameter: click.Parameter, inco
     if not equals:
         return [text for name in factors if (text := f"factors.{name}=").startswith(incomplete)]
     node = factors.get(key.removeprefix("factors."), {})
-    names = next((one["enum"] for one in node.get("anyOf", ()) if "enum" in one), ())
+    names = next((item["enum"] for item in node.get("anyOf", ()) if "enum" in item), ())
     return [text for name in names if (text := f"{key}={name}").startswith(incomplete)]
 
 
@@ -62,7 +62,7 @@ def complete_view_text(
 
     A shell that splits words at ``=`` (bash) gives what is before it as words of their own.
     """
-    given = [str(one) for one in context.params.get(parameter.name or "") or ()]
+    given = [str(item) for item in context.params.get(parameter.name or "") or ()]
     split = given[-2] if given[-1:] == ["="] else given[-1] if given and not incomplete else ""
     key = split.rpartition("&")[2]
     if key in VIEW_KEYS or key.startswith(WHERE):
@@ -76,7 +76,7 @@ def complete_view_text(
         return list(_complete_columns(given, key, head, value))
     if last.startswith(WHERE):
         columns = list(_complete_columns(given, WHERE, f"{parts}{mark}{WHERE}", last.removeprefix(WHERE)))
-        return [CompletionItem(f"{one.value}=") for one in columns]
+        return [CompletionItem(f"{column.value}=") for column in columns]
     keys = _keep([f"{parts}{mark}{name}" for name in (*(f"{key}=" for key in VIEW_KEYS), WHERE)], incomplete)
     if mark:
         return list(keys)
@@ -96,13 +96,13 @@ def _keep(names: Iterable[str], incomplete: str) -> Iterator[CompletionItem]:
 
 def list_column_names(places: Iterable[str]) -> list[str]:
     """Columns of trials, read from the results files as SQLite has them, and the factors of their plans."""
-    found = dict.fromkeys(EXPLORED_COLUMNS)
+    result = dict.fromkeys(EXPLORED_COLUMNS)
     for place in places:
         with contextlib.suppress(sqlite3.Error, PathlabError, OSError, ValueError):
             file = locate_database(Path(place)).resolve()
             with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
                 columns = database.execute("SELECT name FROM pragma_table_info('trial')").fetchall()
                 rows = database.execute("SELECT settings FROM plan LIMIT ?", (PLAN_ROWS,)).fetchall()
-            found |= dict.fromkeys(str(name) for (name,) in columns)
-            found |= dict.fromkeys(name for (text,) in rows for name in json.loads(text))
-    return sorted(found.keys() - HIDDEN_COLUMNS)
+            result |= dict.fromkeys(str(name) for (name,) in columns)
+            result |= dict.fromkeys(name for (text,) in rows for name in json.loads(text))
+    return sorted(result.keys() - HIDDEN_COLUMNS)

@@ -72,10 +72,14 @@ def list_analyses() -> list[str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
     )
-    found = []
+    result = []
     for method in methods:
         for entry in method.decorator_list:
             if isinstance(entry, ast.Call) and ast.unparse(entry.func) == "analysis":
-                given = {one.arg: ast.literal_eval(one.value) for one in entry.keywords if one.arg == "name"}
-                found.append(str(given.get("name", method.name)))
-    return found
+                given = {
+                    keyword.arg: ast.literal_eval(keyword.value)
+                    for keyword in entry.keywords
+                    if keyword.arg == "name"
+                }
+                result.append(str(given.get("name", method.name)))
+    return result

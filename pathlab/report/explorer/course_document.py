@@ -28,52 +28,52 @@ def read_course(
     cache: CourseCache | None = None,
 ) -> dict[str, Any]:
     """The course ``KIND.COLUMN`` of the trial at a row, for JSON. Raises as ``read_reduced_course``."""
-    found = courses.read_reduced_course(
+    course = courses.read_reduced_course(
         results, row, series, start_s=start_s, end_s=end_s, pixels=pixels, cache=cache
     )
-    return write_course(found)
+    return write_course(course)
 
 
-def write_course(found: Course) -> dict[str, Any]:
+def write_course(course: Course) -> dict[str, Any]:
     """The document of a course: times in seconds since the trial's start, values in its unit."""
     return {
-        "series": found.series.name,
-        "label": found.series.label,
-        "group": found.series.group,
-        "unit": found.series.unit.unit,
-        "first": found.first_s,
-        "last": found.last_s,
-        "start": found.start_s,
-        "end": found.end_s,
-        "step": found.is_step,
-        "reduced": found.reduced,
-        "x": _write_times(found.x_s),
+        "series": course.series.name,
+        "label": course.series.label,
+        "group": course.series.group,
+        "unit": course.series.unit.unit,
+        "first": course.first_s,
+        "last": course.last_s,
+        "start": course.start_s,
+        "end": course.end_s,
+        "step": course.is_step,
+        "reduced": course.reduced,
+        "x": _write_times(course.x_s),
         "lines": [
             {"name": line.name, "total": line.is_total, "values": _write_values(line.values)}
-            for line in found.lines
+            for line in course.lines
         ],
-        "bandX": _write_times(found.band_x_s),
+        "bandX": _write_times(course.band_x_s),
         "bands": [
-            {"name": name, "values": _write_values(found.bands[:, place])}
-            for place, name in enumerate(RANGE_NAMES)
+            {"name": name, "values": _write_values(course.bands[:, index])}
+            for index, name in enumerate(RANGE_NAMES)
         ]
-        if len(found.bands)
+        if len(course.bands)
         else [],
-        "lost": _write_times(found.lost_s),
-        "notes": list_course_notes(found),
+        "lost": _write_times(course.lost_s),
+        "notes": list_course_notes(course),
     }
 
 
-def list_course_notes(found: Course) -> list[str]:
+def list_course_notes(course: Course) -> list[str]:
     """What a reader has to know of the lines, in sentences."""
     notes = []
-    if found.reduced:
-        shown = "bands of quantiles" if len(found.bands) else "minimum and maximum"
-        notes.append(f"{found.samples:,} times are drawn as {shown} of each part of the width.")
-    if len(found.bands):
-        notes.append(f"{format_count(found.count, found.series.noun)}: range, middle half and median.")
-    if found.lost is not None:
-        notes.append(f"{format_count(found.lost, 'probe')} lost.")
+    if course.reduced:
+        shown = "bands of quantiles" if len(course.bands) else "minimum and maximum"
+        notes.append(f"{course.samples:,} times are drawn as {shown} of each part of the width.")
+    if len(course.bands):
+        notes.append(f"{format_count(course.count, course.series.noun)}: range, middle half and median.")
+    if course.lost is not None:
+        notes.append(f"{format_count(course.lost, 'probe')} lost.")
     return notes
 
 

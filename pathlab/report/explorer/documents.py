@@ -66,7 +66,7 @@ def collect_documents(
             break
         detailed += 1
         if details["courses"]:
-            courses.append((row, tuple(one["series"] for one in details["courses"])))
+            courses.append((row, tuple(detail["series"] for detail in details["courses"])))
     stream.write('},"courses":{')
     charted = sum(1 for _ in _write_courses(results, courses[:CHARTED_MAX], stream, room_bytes))
     stream.write("}}")
@@ -127,9 +127,9 @@ def _write_courses(
     for row, series in courses:
         for name in series:
             try:
-                found = read_course(results, row, name, pixels=COURSE_PX)
+                course = read_course(results, row, name, pixels=COURSE_PX)
             except PathlabError:
                 continue
-            if not stream.write_member(f"{results.name_trial(row)} {name}", found, room_bytes):
+            if not stream.write_member(f"{results.name_trial(row)} {name}", course, room_bytes):
                 return
         yield row

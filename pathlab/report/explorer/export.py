@@ -104,11 +104,11 @@ def choose_columns(results: ExploredResults, room_bytes: int) -> ChosenColumns:
 def _collect_parts(results: ExploredResults) -> Mapping[str, Any]:
     """What the page has besides trials: published tables, saved views, and verdicts."""
     saved = [
-        {"results": source.label, "name": name, "view": one.view, "savedUtc": one.saved_utc}
+        {"results": source.label, "name": name, "view": item.view, "savedUtc": item.saved_utc}
         for source in results.sources
-        for name, one in _read_saved(source.path).items()
+        for name, item in _read_saved(source.path).items()
     ]
-    verdicts = collect_verdicts(results, [one["view"] for one in saved])
+    verdicts = collect_verdicts(results, [item["view"] for item in saved])
     return {"published": list_published(), "views": saved, "verdicts": verdicts}
 
 
@@ -129,7 +129,7 @@ def _measure(results: ExploredResults, column: ExploredColumn, packed: PackedArr
     """Bytes of a column in the compressed table, about: its array, its levels and its description."""
     levels = () if column.kind in NUMERIC else results.levels(column.name)
     text = json.dumps([column.label, column.meaning, *levels], ensure_ascii=False).encode()
-    return sum(len(zlib.compress(one, LEVEL_BEST)) for one in (packed.content, text))
+    return sum(len(zlib.compress(item, LEVEL_BEST)) for item in (packed.content, text))
 
 
 def _list_left_out(columns: ChosenColumns, documents: ExportedDocuments, trials: int) -> Iterator[str]:

@@ -23,16 +23,16 @@ def collect_verdicts(results: ExploredResults, saved: Sequence[str]) -> dict[str
 
     Keys are texts of views as the page asks for them. A view that cannot be compared has none.
     """
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for view in _list_views(results, saved) if len(results) <= TRIALS_MAX else ():
         key = format_view(strip_view(view))
-        if key in found or len(found) == VERDICTS_MAX:
+        if key in result or len(result) == VERDICTS_MAX:
             continue
         try:
-            found[key] = read_verdicts(results, view)
+            result[key] = read_verdicts(results, view)
         except PathlabError:
             continue
-    return found
+    return result
 
 
 def strip_view(view: View) -> View:

@@ -276,7 +276,7 @@ class _Places:
         self.levels: Mapping[float, int] = {}
         self.values = np.array(used, dtype=np.float64)
         if exploration.x.levels:
-            self.levels = {level: place for place, level in enumerate(used)}
+            self.levels = {level: index for index, level in enumerate(used)}
             names = tuple(exploration.x.levels[int(level)] for level in used)
             self.axis = replace(
                 exploration.x,
@@ -293,13 +293,13 @@ class _Places:
         if self.levels:
             shift = place * LEVEL_SHARE / max(1, curves)
             return np.array([self.levels[mark] + shift for mark in marks], dtype=np.float64)
-        found: Numbers = np.array(marks, dtype=np.float64)
+        numbers: Numbers = np.array(marks, dtype=np.float64)
         if self.axis.ticks is None or len(self.values) < 2:
-            return found
+            return numbers
         first, last = float(self.values[0]), float(self.values[-1])
         if (self.axis.scale or self.axis.suggested) == Scale.LINEAR or first <= 0:
-            return found + place * APART_RATIO * (last - first)
-        return found * float((last / first) ** (place * APART_RATIO))
+            return numbers + place * APART_RATIO * (last - first)
+        return numbers * float((last / first) ** (place * APART_RATIO))
 
 
 def _list_layers(curves: Sequence[ExploredCurve], places: _Places, texts: FigureTexts) -> Iterator[Layer]:
@@ -420,8 +420,8 @@ def _draw_bins(curves: Sequence[ExploredCurve]) -> Iterator[Layer]:
 def _read_values(points: Sequence[ExploredPoint | AgainstPoint]) -> tuple[Numbers, Numbers, Numbers]:
     """y and the ends of its range, NaN for what is not known."""
     rows = [(point.y, point.low, point.high) for point in points]
-    found = np.array(rows or np.empty((0, 3)), dtype=np.float64)
-    return found[:, 0], found[:, 1], found[:, 2]
+    result = np.array(rows or np.empty((0, 3)), dtype=np.float64)
+    return result[:, 0], result[:, 1], result[:, 2]
 
 
 def _read_heights(curves: Sequence[ExploredCurve]) -> Numbers:
@@ -435,18 +435,18 @@ def _read_reach(curves: Sequence[ExploredCurve]) -> Numbers:
     ends = [end for curve in curves for point in curve.points for end in (point.low, point.high)]
     known = np.array([end for end in ends if end is not None], dtype=np.float64)
     values = np.concatenate([_read_heights(curves), known])
-    found: Numbers = values[np.isfinite(values)]
-    return found
+    numbers: Numbers = values[np.isfinite(values)]
+    return numbers
 
 
 def _describe_y(axis: ExploredAxis, curves: Sequence[ExploredCurve], texts: FigureTexts) -> Axis:
     """The axis of y, from 0 where ``axes.js`` begins it there: where the least value is not far above 0."""
-    found = _describe_axis(axis, _read_heights(curves))
+    result = _describe_axis(axis, _read_heights(curves))
     values = _read_reach(curves)
-    if found.scale is not Scale.LINEAR or found.low is not None or not values.size:
-        return found
+    if result.scale is not Scale.LINEAR or result.low is not None or not values.size:
+        return result
     least = 0.0 if texts.statistic in DISTRIBUTIONS else float(values.min())
-    return replace(found, from_zero=0 <= least <= FROM_ZERO_RATIO * float(values.max()))
+    return replace(result, from_zero=0 <= least <= FROM_ZERO_RATIO * float(values.max()))
 
 
 def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:
@@ -454,7 +454,7 @@ def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:
     scale = Scale(axis.scale or axis.suggested)
     if scale is not Scale.LINEAR and not (values > 0).any():
         scale = Scale.LINEAR
-    found = Axis(
+    result = Axis(
         label=axis.label,
         unit=axis.unit or None,
         scale=scale,
@@ -464,21 +464,21 @@ def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:
         high=axis.high if scale is Scale.LINEAR or (axis.high or 0) > 0 else None,
     )
     if axis.ticks is not None and axis.unit:
-        return replace(found, unit=None)  # each label has it
+        return replace(result, unit=None)  # each label has it
     if axis.kind != "time" or not values.size:
-        return found
+        return result
     ticks = mark_times(float(values.min()), float(values.max()))
     labels = tuple(_write_time(tick, ticks) for tick in ticks)
-    return replace(found, ticks=tuple(ticks), tick_labels=labels)
+    return replace(result, ticks=tuple(ticks), tick_labels=labels)
 
 
 def mark_times(low_s: float, high_s: float) -> list[float]:
     """At most seven times, in seconds since 1970, at whole minutes, hours or days between two times."""
     wanted = (high_s - low_s) / _TIME_TICKS
-    step = next((one for one in STEPS_S if one >= wanted), wanted)
+    step = next((item for item in STEPS_S if item >= wanted), wanted)
     first = np.ceil(low_s / step)
-    found = [float(number * step) for number in np.arange(first, first + _TIME_TICKS + 1)]
-    return [one for one in found if one <= high_s] or [low_s]
+    result = [float(number * step) for number in np.arange(first, first + _TIME_TICKS + 1)]
+    return [item for item in result if item <= high_s] or [low_s]
 
 
 def _write_time(seconds: float, ticks: Sequence[float]) -> str:

@@ -42,11 +42,11 @@ class PackedArray:
 
     def describe(self, offset: int) -> dict[str, Any]:
         """The array in the header; what is not set is left out."""
-        found: dict[str, Any] = {"type": self.type, "offset": offset, "count": self.count}
+        result: dict[str, Any] = {"type": self.type, "offset": offset, "count": self.count}
         if self.shuffled:
-            found["shuffled"] = True
+            result["shuffled"] = True
         values = {"missing": self.missing, "base": self.base, "scale": self.scale}
-        return found | {name: value for name, value in values.items() if value is not None}
+        return result | {name: value for name, value in values.items() if value is not None}
 
 
 def pack_exact(values: NDArray[np.float64]) -> PackedArray:
@@ -57,9 +57,9 @@ def pack_exact(values: NDArray[np.float64]) -> PackedArray:
 def pack_whole(values: NDArray[np.float64]) -> PackedArray:
     """Numbers as they are: in the smallest type of whole numbers that has them, else as floats."""
     measured = ~np.isnan(values)
-    found = values[measured]
-    whole = bool(np.isfinite(found).all() and (found >= 0).all() and (found == np.rint(found)).all())
-    if whole and found.max(initial=0.0) < np.iinfo(np.uint32).max:
+    result = values[measured]
+    whole = bool(np.isfinite(result).all() and (result >= 0).all() and (result == np.rint(result)).all())
+    if whole and result.max(initial=0.0) < np.iinfo(np.uint32).max:
         return _pack_integers(np.where(measured, values, 0).astype(np.int64), measured)
     return PackedArray(type="f64", content=_shuffle(values.astype("<f8")), count=len(values), shuffled=True)
 
@@ -92,7 +92,7 @@ def pack_times(values: NDArray[np.float64]) -> PackedArray:
     base = math.floor(values[measured].min()) if measured.any() else 0
     span = values[measured].max(initial=base) - base
     room = np.iinfo(np.uint32).max - 1
-    step = next((one for one in _TIME_STEPS_S if span / one < room), None)
+    step = next((item for item in _TIME_STEPS_S if span / item < room), None)
     if step is None:
         return pack_exact(values)
     steps = np.rint((np.where(measured, values, base) - base) / step).astype(np.int64)

@@ -175,7 +175,7 @@ def _frame_header(header: Mapping[str, Any]) -> bytes:
 
 
 def _describe_column(trials: PackableTrials, column: PackableColumn) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "name": column.name,
         "label": column.label,
         "unit": column.unit,
@@ -187,8 +187,8 @@ def _describe_column(trials: PackableTrials, column: PackableColumn) -> dict[str
         "missingLabel": column.missing_label,
     }
     if column.kind not in (*NUMERIC, FLAGS):
-        found["levels"] = list(trials.levels(column.name))
-    return found
+        result["levels"] = list(trials.levels(column.name))
+    return result
 
 
 def _describe_source(source: PackableSource, *, whole_path: bool) -> dict[str, Any]:

@@ -37,7 +37,7 @@ SHEETS = ("uPlot.min.css", "report.css", "plot.css", "explorer.css")
 PLOTLY_SHEET, PLOTLY_SHEET_ID = "plot.css", "plotly.js-style-global"
 #: Ids of the elements that hold the data of an exported page; ``source.js`` reads them.
 TABLE_ID, DOCUMENTS_ID, LEFT_OUT_ID = "pathlab-table", "pathlab-documents", "pathlab-left-out"
-PACKED_TYPE, TOLD_TYPE = "application/octet-stream", "application/json"
+PACKED_TYPE, JSON_TYPE = "application/octet-stream", "application/json"
 _WEB, _REPORT = resources.files("pathlab.web"), resources.files("pathlab.report")
 _FOLDERS = (_WEB / "page", _WEB / "uplot", _REPORT / "plotly", _REPORT / "templates")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -135,7 +135,7 @@ def render_exported(
     head += [Markup("<style{}>{}</style>").format(mark, Markup(text)) for mark, text in sheets]
     told = seal_json(json.dumps(list(left_out), ensure_ascii=False))
     tail = [_embed(TABLE_ID, table), _embed(DOCUMENTS_ID, documents)]
-    tail += [Markup('<script type="{}" id="{}">{}</script>').format(TOLD_TYPE, LEFT_OUT_ID, Markup(told))]
+    tail += [Markup('<script type="{}" id="{}">{}</script>').format(JSON_TYPE, LEFT_OUT_ID, Markup(told))]
     tail += [Markup("<script>{}</script>").format(Markup(text)) for text in scripts]
     return _render(title, mode="exported", head=head, tail=tail, answers=answers)
 
@@ -157,7 +157,7 @@ def _render(
         mode=mode,
         head=Markup("\n").join(head),
         tail=Markup("\n").join(tail),
-        answers=[[escape_controls(text) for text in (one.lead, *one.remarks)] for one in answers],
+        answers=[[escape_controls(text) for text in (answer.lead, *answer.remarks)] for answer in answers],
     )
 
 

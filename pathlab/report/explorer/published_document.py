@@ -39,8 +39,8 @@ def _list_measures(table: ReferenceTable, column: str) -> dict[str, list[float]]
     """The figures of a column by the column of trials that they are beside."""
     rates = [rate * GBPS for rate in table.columns[column]]
     scale = find_scale(THROUGHPUT).size
-    found = {THROUGHPUT: [rate / scale for rate in rates]}
+    result = {THROUGHPUT: [rate / scale for rate in rates]}
     if table.level == MESSAGE_SIZE:
         sizes = table.columns[table.level]
-        found[MESSAGE_RATE] = [rate / (8 * size) for rate, size in zip(rates, sizes, strict=True)]
-    return found
+        result[MESSAGE_RATE] = [rate / (8 * size) for rate, size in zip(rates, sizes, strict=True)]
+    return result

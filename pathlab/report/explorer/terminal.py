@@ -41,16 +41,16 @@ class ExplorationPrinter:
 
     def print_to(self, console: Console) -> None:
         """Print everything; lines are as long as the console is wide."""
-        found = self.found
-        console.print(PrintedParagraph(write_subject(found, self.texts.statistic), "bold"))
-        if found.title:
-            console.print(PrintedParagraph(found.title, "dim"))
+        result = self.found
+        console.print(PrintedParagraph(write_subject(result, self.texts.statistic), "bold"))
+        if result.title:
+            console.print(PrintedParagraph(result.title, "dim"))
         console.print(PrintedParagraph(self._count()))
-        for facet in found.facets:
-            for axis in found.ys:
+        for facet in result.facets:
+            for axis in result.ys:
                 self._print_measure(console, facet, axis)
-        for axis in found.ys:
-            against = [curve for curve in found.against or () if curve.y_column == axis.column]
+        for axis in result.ys:
+            against = [curve for curve in result.against or () if curve.y_column == axis.column]
             if against:
                 self._print_against(console, axis, against)
         self._print_notes(console)
@@ -131,14 +131,14 @@ class ExplorationPrinter:
         )
 
     def _print_notes(self, console: Console) -> None:
-        found = self.found
-        notes = list(found.notes)
+        result = self.found
+        notes = list(result.notes)
         if self.left_out:
             notes.append(f"{self.left_out} more lines: --output FILE.csv has all of them.")
-        if found.undecided:
-            points = "1 point is" if found.undecided == 1 else f"{found.undecided} points are"
+        if result.undecided:
+            points = "1 point is" if result.undecided == 1 else f"{result.undecided} points are"
             notes.append(f"{points} undecided: too few trials for an interval.")
-        if found.excluded and sum(count for _, count in found.excluded) == self.selected:
+        if result.excluded and sum(count for _, count in result.excluded) == self.selected:
             notes.append("No selected trial is usable. Add 'count=all' to include unusable trials.")
         if notes:
             console.print()

@@ -17,11 +17,11 @@ from pathlab.printed_table import PrintedTable
 from pathlab.report.names import format_utc, shorten_levels
 from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.text import (
+    build_round_trips_table,
+    build_streams_table,
     describe_probes,
     describe_rate,
     list_trial_facts,
-    tabulate_round_trips,
-    tabulate_streams,
 )
 from pathlab.report.trial_notes import list_remarks
 from pathlab.store.flags import Status, describe_flag
@@ -92,32 +92,35 @@ def read_details(results: ExploredResults, row: int) -> Document:
     return write_details(read_trial_details(results, row, source), source)
 
 
-def write_details(found: TrialDetails, source: StudySource) -> Document:
+def write_details(details: TrialDetails, source: StudySource) -> Document:
     """The document of a trial; ``source`` has its series."""
-    record = found.record
-    faults = list(found.unreadable)
+    record = details.record
+    faults = list(details.unreadable)
     rate = record.throughput_bits_per_s
-    combination = _name_combination(record, found.settings)
-    sections = list(_list_sections(found, source, faults))
+    combination = _name_combination(record, details.settings)
+    sections = list(_list_sections(details, source, faults))
     return {
-        "name": found.name,
-        "trial": found.trial_id,
-        "title": f"Trial {found.trial_id}, cycle {record.cycle + 1}: {combination}",
-        "path": join_ends(record.path_source, record.path_destination, found.direction),
-        "medium": MEDIA[found.medium],
+        "name": details.name,
+        "trial": details.trial_id,
+        "title": f"Trial {details.trial_id}, cycle {record.cycle + 1}: {combination}",
+        "path": join_ends(record.path_source, record.path_destination, details.direction),
+        "medium": MEDIA[details.medium],
         "started": format_utc(record.started_utc),
         "combination": combination,
         "throughput": None if rate is None else format_rate(rate),
         "status": str(record.status),
         "failure": _describe_failure(record.status, record.failed_stage, record.failure),
-        "excluded": None if found.excluded is None else format_reason(found.excluded),
+        "excluded": None if details.excluded is None else format_reason(details.excluded),
         "flags": [{"name": flag, "meaning": describe_flag(flag)} for flag in record.flags],
-        "remarks": [*filter(None, [describe_rate(record, source, found.trial_id)]), *_list_remarks(found)],
+        "remarks": [
+            *filter(None, [describe_rate(record, source, details.trial_id)]),
+            *_list_remarks(details),
+        ],
         "sections": sections,
-        "courses": [_write_course(one) for one in found.courses],
+        "courses": [_write_course(course) for course in details.courses],
         "steady": _find_steady(record),
-        "before": [_write_neighbour(one) for one in found.before],
-        "after": [_write_neighbour(one) for one in found.after],
+        "before": [_write_neighbour(item) for item in details.before],
+        "after": [_write_neighbour(item) for item in details.after],
         "unreadable": faults,
     }
 
@@ -137,20 +140,20 @@ def _describe_failure(status: str, stage: str | None, reason: str | None) -> str
     return f"{status}{where}: {reason or 'no reason recorded'}"
 
 
-def _list_remarks(found: TrialDetails) -> list[str]:
+def _list_remarks(details: TrialDetails) -> list[str]:
     """Sentences on the trial, the last one on its limit; none of a trial without figures."""
-    if found.limit is None:
+    if details.limit is None:
         return []
-    return list(list_remarks(found.record, found.limit, found.direction))
+    return list(list_remarks(details.record, details.limit, details.direction))
 
 
-def _list_evidence(found: TrialDetails) -> Sequence[Evidence]:
-    if found.datagrams is not None:
-        return found.datagrams.evidence
-    return () if found.limit is None else found.limit.verdict.evidence
+def _list_evidence(details: TrialDetails) -> Sequence[Evidence]:
+    if details.datagrams is not None:
+        return details.datagrams.evidence
+    return () if details.limit is None else details.limit.verdict.evidence
 
 
-def _list_sections(found: TrialDetails, source: StudySource, faults: list[str]) -> Iterator[Document]:
+def _list_sections(details: TrialDetails, source: StudySource, faults: list[str]) -> Iterator[Document]:
     """The sections of the panel in their order; a series that cannot be read is added to ``faults``."""
 
     def guard(write: Callable[[], Document | None]) -> Iterator[Document]:
@@ -163,21 +166,21 @@ def _list_sections(found: TrialDetails, source: StudySource, faults: list[str]) 
         if section is not None:
             yield section
 
-    record, trial_id = found.record, found.trial_id
+    record, trial_id = details.record, details.trial_id
     if has_figures(record):
         yield from guard(
             lambda: _write_facts("results", "Results", list_trial_facts(record, source, trial_id))
         )
         yield from guard(lambda: _write_probes(record, source, trial_id))
-    yield from guard(lambda: _write_settings(found))
+    yield from guard(lambda: _write_settings(details))
     if has_figures(record):
-        yield from guard(lambda: _write_evidence(_list_evidence(found)))
-        streams = tabulate_streams
+        yield from guard(lambda: _write_evidence(_list_evidence(details)))
+        streams = build_streams_table
         yield from guard(lambda: _write_printed("streams", "Streams", streams(record, source, trial_id)))
-    yield from guard(lambda: _write_tcp(found))
-    yield from guard(lambda: _write_cores(found))
-    yield from guard(lambda: _write_route(found))
-    yield from guard(lambda: _write_captures(found))
+    yield from guard(lambda: _write_tcp(details))
+    yield from guard(lambda: _write_cores(details))
+    yield from guard(lambda: _write_route(details))
+    yield from guard(lambda: _write_captures(details))
 
 
 def _write_facts(key: str, title: str, facts: Iterator[tuple[str, str]]) -> Document:
@@ -210,30 +213,35 @@ def _write_probes(record: TrialRecord, source: StudySource, trial_id: int) -> Do
     if record.loaded_sent is None and record.unloaded_sent is None:
         return None
     notes = [describe_probes(record)] if record.probe_method else []
-    return _write_printed("probes", "Probes", tabulate_round_trips(record, source, trial_id), notes)
+    return _write_printed("probes", "Probes", build_round_trips_table(record, source, trial_id), notes)
 
 
-def _write_settings(found: TrialDetails) -> Document | None:
-    rows = [_write_setting(one, found.record) for one in found.readings]
-    granted = found.record.window_granted_sender_bytes is not None
+def _write_settings(details: TrialDetails) -> Document | None:
+    rows = [_write_setting(reading, details.record) for reading in details.readings]
+    granted = details.record.window_granted_sender_bytes is not None
     notes = ["Linux reports double the usable window."] if granted else []
     return _write_table("settings", "Settings", ("Setting", "Requested", "Granted", "Effective"), rows, notes)
 
 
-def _write_setting(one: SettingReading, record: TrialRecord) -> list[str]:
-    (key,) = format_levels({one.name: None})
-    asked = format_level(one.name, one.requested)
-    if not one.is_planned and one.requested is None:
+def _write_setting(reading: SettingReading, record: TrialRecord) -> list[str]:
+    (key,) = format_levels({reading.name: None})
+    asked = format_level(reading.name, reading.requested)
+    if not reading.is_planned and reading.requested is None:
         asked = "not requested"
-    column, write = EFFECTIVE.get(one.name, ("", str))
+    column, write = EFFECTIVE.get(reading.name, ("", str))
     effective = getattr(record, column) if column else None
-    return [key.replace("_", " "), asked, _write_grants(one), "" if effective is None else write(effective)]
+    return [
+        key.replace("_", " "),
+        asked,
+        _write_grants(reading),
+        "" if effective is None else write(effective),
+    ]
 
 
-def _write_grants(one: SettingReading) -> str:
+def _write_grants(reading: SettingReading) -> str:
     """What both ends stated, once where it is the same."""
-    ends = {"sender": one.sender, "receiver": one.receiver}
-    texts = {end: format_level(one.name, level) for end, level in ends.items() if level is not None}
+    ends = {"sender": reading.sender, "receiver": reading.receiver}
+    texts = {end: format_level(reading.name, level) for end, level in ends.items() if level is not None}
     if len(texts) == 2 and len(set(texts.values())) == 1:
         return texts["sender"]
     return ", ".join(f"{end} {text}" for end, text in texts.items())
@@ -243,52 +251,52 @@ def _write_evidence(evidence: Sequence[Evidence]) -> Document | None:
     """Every figure that the limit was read from, beside its threshold."""
     met = {True: "met", False: "not met", None: ""}
     rows = []
-    for one in evidence:
-        write = choose_format(one.name)
-        rows.append((find_label(one.name), write(one.value), write(one.threshold), met[one.met]))
+    for item in evidence:
+        write = choose_format(item.name)
+        rows.append((find_label(item.name), write(item.value), write(item.threshold), met[item.met]))
     return _write_table("evidence", "Evidence for the limit", ("Figure", "Value", "Threshold", "Met"), rows)
 
 
-def _write_tcp(found: TrialDetails) -> Document | None:
+def _write_tcp(details: TrialDetails) -> Document | None:
     rows = []
-    for one in found.tcp:
-        write: Callable[[float | None], str] = choose_format(one.name)
-        rows.append((TCP_NAMES[one.name], *map(write, (one.least, one.median, one.most))))
+    for item in details.tcp:
+        write: Callable[[float | None], str] = choose_format(item.name)
+        rows.append((TCP_NAMES[item.name], *map(write, (item.least, item.median, item.most))))
     return _write_table("tcp", "TCP_INFO", ("Figure", "Minimum", "Median", "Maximum"), rows, [TCP_NOTE])
 
 
-def _write_cores(found: TrialDetails) -> Document | None:
+def _write_cores(details: TrialDetails) -> Document | None:
     rows = [
-        (one.end, str(one.core), *map(format_ratio, (one.mean_ratio, one.most_ratio, one.softirq_ratio)))
-        for one in found.cores
+        (core.end, str(core.core), *map(format_ratio, (core.mean_ratio, core.most_ratio, core.softirq_ratio)))
+        for core in details.cores
     ]
     columns = ("Host", "Core", "Busy, mean", "Busy, maximum", "Soft interrupts")
     return _write_table("cores", "Cores in the steady window", columns, rows)
 
 
-def _write_route(found: TrialDetails) -> Document | None:
-    rows = [(str(one.hop), ", ".join(one.addresses) or "no answer") for one in found.route]
+def _write_route(details: TrialDetails) -> Document | None:
+    rows = [(str(item.hop), ", ".join(item.addresses) or "no answer") for item in details.route]
     return _write_table("route", "Route", ("Hop", "Address"), rows)
 
 
-def _write_captures(found: TrialDetails) -> Document | None:
+def _write_captures(details: TrialDetails) -> Document | None:
     rows = [
         (
-            one.end,
-            NOT_MEASURED if one.packets is None else f"{one.packets:,}",
-            NOT_MEASURED if one.dropped_packets is None else f"{one.dropped_packets:,}",
-            format_volume(one.size_bytes),
-            one.missing or "",
+            capture.end,
+            NOT_MEASURED if capture.packets is None else f"{capture.packets:,}",
+            NOT_MEASURED if capture.dropped_packets is None else f"{capture.dropped_packets:,}",
+            format_volume(capture.size_bytes),
+            capture.missing or "",
         )
-        for one in found.captures
+        for capture in details.captures
     ]
-    note = f"'pathlab inspect RESULTS --trial {found.trial_id}' analyses them."
+    note = f"'pathlab inspect RESULTS --trial {details.trial_id}' analyses them."
     columns = ("End", "Packets", "Dropped", "Size", "Missing")
     return _write_table("captures", "Packet headers", columns, rows, [note])
 
 
-def _write_course(one: CourseSeries) -> Document:
-    return {"series": one.name, "label": one.label, "group": one.group, "unit": one.unit.unit}
+def _write_course(series: CourseSeries) -> Document:
+    return {"series": series.name, "label": series.label, "group": series.group, "unit": series.unit.unit}
 
 
 def _find_steady(record: TrialRecord) -> list[float] | None:
@@ -298,16 +306,16 @@ def _find_steady(record: TrialRecord) -> list[float] | None:
     return [record.warmup_ns / 1e9, (record.warmup_ns + record.steady_ns) / 1e9]
 
 
-def _write_neighbour(one: Neighbour) -> Document:
-    rate = one.throughput_bits_per_s
-    started = datetime.fromtimestamp(one.started_s, UTC).isoformat()
+def _write_neighbour(neighbour: Neighbour) -> Document:
+    rate = neighbour.throughput_bits_per_s
+    started = datetime.fromtimestamp(neighbour.started_s, UTC).isoformat()
     return {
-        "name": one.name,
+        "name": neighbour.name,
         "started": format_utc(started),
-        "combination": shorten_levels(one.streams, one.window_bytes),
-        "status": one.status,
-        "failure": _describe_failure(one.status, one.failed_stage, one.failure),
+        "combination": shorten_levels(neighbour.streams, neighbour.window_bytes),
+        "status": neighbour.status,
+        "failure": _describe_failure(neighbour.status, neighbour.failed_stage, neighbour.failure),
         "throughput": None if rate is None else format_rate(rate),
-        "excluded": None if one.excluded is None else format_reason(one.excluded),
-        "flags": list(one.flags),
+        "excluded": None if neighbour.excluded is None else format_reason(neighbour.excluded),
+        "flags": list(neighbour.flags),
     }

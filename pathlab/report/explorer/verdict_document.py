@@ -7,9 +7,9 @@ from typing import Any
 from pathlab.errors import NotMeasurable, UsageError
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
+    describe_no_verdict,
     list_comparison_warnings,
     list_summaries,
-    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
@@ -32,38 +32,38 @@ def read_verdicts(results: ExploredResults, view: View) -> dict[str, Any]:
     return document
 
 
-def write_verdicts(found: ResultsComparison) -> dict[str, Any]:
+def write_verdicts(comparison: ResultsComparison) -> dict[str, Any]:
     """A comparison as text. ``undecided``: no row has enough trials, which is said once."""
-    refusal = refuse_verdicts(found)
-    labels = found.labels[1:]
+    refusal = describe_no_verdict(comparison)
+    labels = comparison.labels[1:]
     return {
         "refused": None,
-        "baseline": found.labels[0],
+        "baseline": comparison.labels[0],
         "undecided": refusal is not None,
         "sentences": [refusal]
         if refusal is not None
         else [
             sentence if len(labels) == 1 else f"{label}: {sentence}"
             for label in labels
-            for sentence in list_summaries(found, label)
+            for sentence in list_summaries(comparison, label)
         ],
-        "tables": [table for label in labels for table in _list_tables(found, label)],
-        "notes": [*list_comparison_warnings(found), *list_notes(found)],
+        "tables": [table for label in labels for table in _list_tables(comparison, label)],
+        "notes": [*list_comparison_warnings(comparison), *list_notes(comparison)],
     }
 
 
-def _list_tables(found: ResultsComparison, label: str) -> list[dict[str, Any]]:
-    names = name_cells(found.rows)
+def _list_tables(comparison: ResultsComparison, label: str) -> list[dict[str, Any]]:
+    names = name_cells(comparison.rows)
     tables = []
-    for rows in group_rows(found, label):
-        columns = list_change_columns(rows, found, names)
+    for rows in group_rows(comparison, label):
+        columns = list_change_columns(rows, comparison, names)
         title = [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]
         tables.append(
             {
                 "title": ", ".join(filter(None, title)),
                 "after": label,
-                "columns": [f"{one.name} {one.unit}".rstrip() for one in columns],
-                "rows": [list(row) for row in zip(*(one.texts for one in columns), strict=True)],
+                "columns": [f"{column.name} {column.unit}".rstrip() for column in columns],
+                "rows": [list(row) for row in zip(*(column.texts for column in columns), strict=True)],
                 "verdicts": [str(row.verdict) for row in rows],
             }
         )

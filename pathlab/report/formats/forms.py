@@ -75,7 +75,7 @@ def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> P
         known = any(out.suffix.lower() == form.ending for form in FORMS.values())
         base = out.with_suffix("") if known else out
         return base.with_name(f"{base.name}{ending if whole is None else f'-{whole.stem}{ending}'}")
-    other = next((form for form, one in FORMS.items() if one.ending == out.suffix.lower()), None)
+    other = next((form for form, item in FORMS.items() if item.ending == out.suffix.lower()), None)
     if other is not None and FORMS[other].ending != ending:
         raise UsageError(
             f"'{out}' ends as {other} but --format says {name}",

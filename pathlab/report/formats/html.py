@@ -149,9 +149,9 @@ class _LiveFigures:
         sections = (report.opening, *report.sections)
         shown = [
             block.name
-            for one in sections
-            if one.question is None
-            for block in one.blocks
+            for section in sections
+            if section.question is None
+            for block in section.blocks
             if isinstance(block, Plot)
         ]
         self._still = set(shown[:STATIC_FIGURES])

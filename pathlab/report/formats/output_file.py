@@ -18,7 +18,7 @@ def write_whole(out: Path, content: bytes) -> Path:
     Raises StoreError naming the file where it cannot be written, UsageError where it is a results file; an
     existing file is kept then.
     """
-    _refuse_results(out)
+    _check_not_results(out)
     try:
         make_folder(out.parent)
         replace_file(out, content)
@@ -30,7 +30,7 @@ def write_whole(out: Path, content: bytes) -> Path:
     return out
 
 
-def _refuse_results(out: Path) -> None:
+def _check_not_results(out: Path) -> None:
     """A mistyped name must not overwrite a campaign."""
     with contextlib.suppress(OSError), open_for_reading(out) as file:
         if file.read(len(HEADER)) == HEADER:

@@ -68,18 +68,18 @@ def render_pdf(report: Report) -> bytes:
     )
     # only what the page itself holds
     fetcher = weasyprint.urls.URLFetcher(allowed_protocols={"data"})
-    found = weasyprint.HTML(string=page, url_fetcher=fetcher).write_pdf()
-    if not isinstance(found, bytes):
+    result = weasyprint.HTML(string=page, url_fetcher=fetcher).write_pdf()
+    if not isinstance(result, bytes):
         raise PathlabError("WeasyPrint gave no document", hint="take --format html")
-    return found
+    return result
 
 
 class _PrintedFigures:
     """Draws every figure as a drawing, those of questions for half the width of a page."""
 
     def __init__(self, report: Report) -> None:
-        sections = [one for one in report.sections if one.question is not None]
-        blocks = (block for one in sections for block in list_blocks(one.blocks))
+        sections = [section for section in report.sections if section.question is not None]
+        blocks = (block for section in sections for block in list_blocks(section.blocks))
         self._half = {block.name for block in blocks if isinstance(block, Plot)}
         self._count = 0
 

@@ -34,7 +34,7 @@ from pathlab.report.blocks import (
     TableBlock,
 )
 from pathlab.report.formats.output_file import write_whole
-from pathlab.report.plots.export import tabulate
+from pathlab.report.plots.export import list_plot_rows
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.recommendation_text import RULE, describe_recommendation
@@ -103,7 +103,7 @@ def _describe_block(block: Block) -> dict[str, Any]:
     if not isinstance(block, Plot):
         return {"type": TYPES[type(block)], **encode(block)}
     ready = prepare_plot(block)
-    headings, rows = tabulate(ready)
+    headings, rows = list_plot_rows(ready)
     return {
         "type": "figure",
         "name": block.name,

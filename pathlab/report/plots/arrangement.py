@@ -168,10 +168,10 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], sheet: Sh
                 without: dict[str, Any] = {name: ""}
                 sheet = replace(sheet, **without)
     try:
-        found = _Arranger(plot, extents, sheet).arrange()
+        result = _Arranger(plot, extents, sheet).arrange()
     except NoRoomError:
-        found = _Arranger(plot, extents, sheet, least_lines=TIGHT_LINES).arrange()
-    return replace(found, left_out=tuple(left_out))
+        result = _Arranger(plot, extents, sheet, least_lines=TIGHT_LINES).arrange()
+    return replace(result, left_out=tuple(left_out))
 
 
 def list_trace_names(plot: Plot) -> list[str]:
@@ -272,14 +272,14 @@ class _Arranger:
 
         Panels are one below the other, or side by side where a given height has no room for that.
         """
-        found: list[NoRoomError] = []
+        errors: list[NoRoomError] = []
         for columns in range(1, (min(len(self.panels), COLUMNS_MAX) if self.fixed else 1) + 1):
             for above in (False, True):
                 try:
                     return _Grid(self, columns=columns, above=above).arrange()
                 except NoRoomError as one:
-                    found.append(one)
-        raise min(found, key=lambda one: max(one.width / self.sheet.width, one.height))
+                    errors.append(one)
+        raise min(errors, key=lambda item: max(item.width / self.sheet.width, item.height))
 
     def measure_title(self) -> float:
         """The height of the title."""
@@ -351,11 +351,11 @@ class _Arranger:
 
     def mark_upwards(self, at: int, height: float) -> Marks:
         axis, extent, points = self.panels[at].y, self.extents[at][1], self.type.upwards
-        found = _list_inside(axis, extent)
-        if found is None:
+        inside = _list_inside(axis, extent)
+        if inside is None:
             most = max(2, min(TICKS_UPWARDS, int(height / (1.6 * line_inch(points)))))
             return _mark_evenly(extent, most)
-        places, labels = found
+        places, labels = inside
         if axis.rows:
             names = dict(zip(axis.tick_labels or (), self.row_names[at], strict=True))
             return Marks(places=tuple(places), labels=tuple(names[label] for label in labels))
@@ -368,8 +368,8 @@ class _Arranger:
     def mark_across(self, at: int, width: float) -> Marks:
         axis, extent, points = self.panels[at].x, self.extents[at][0], self.type.across
         gap = measure_width("0", points)
-        found = _list_inside(axis, extent)
-        if found is None:
+        inside = _list_inside(axis, extent)
+        if inside is None:
             share = self.sheet.width / WIDTH_INCH
             for most in range(max(2, round(share * TICKS_ACROSS)), 1, -1):
                 marks = _mark_evenly(extent, most)
@@ -378,7 +378,7 @@ class _Arranger:
                 if all(_drop_crowded(marks.labels, shares * width, sizes)):
                     break
             return marks
-        places, labels = tuple(found[0]), list(found[1])
+        places, labels = tuple(inside[0]), list(inside[1])
         along = find_share(axis.scale, extent, _array(places)) * width
         apart = min((b - a for a, b in itertools.pairwise(along.tolist())), default=width)
         lined = [wrap_label(label, apart - gap, points) for label in labels]
@@ -404,10 +404,10 @@ class _Arranger:
         if width >= NARROW_INCH:
             return marks
         labels = list(marks.labels)
-        for place, label in enumerate(labels):
-            only = Marks(places=marks.places[place : place + 1], labels=(label,))
+        for index, label in enumerate(labels):
+            only = Marks(places=marks.places[index : index + 1], labels=(label,))
             if max(self.find_overhang(at, only, width)) > OVERHANG_INCH:
-                labels[place] = ""
+                labels[index] = ""
         return replace(marks, labels=tuple(labels))
 
     def find_overhang(self, at: int, marks: Marks, width: float) -> tuple[float, float]:
@@ -454,13 +454,13 @@ class _Grid:
 
     def arrange(self) -> Arrangement:
         """The places of all panels. Raises NoRoomError."""
-        found: Arrangement | None = None
+        result: Arrangement | None = None
         for _ in range(_PASSES):
-            before, found = found, self._pass()
-            if found == before:
+            before, result = result, self._pass()
+            if result == before:
                 break
-        assert found is not None
-        return found
+        assert result is not None
+        return result
 
     def _pass(self) -> Arrangement:
         """The places with labels for the room that the last pass left them."""
@@ -524,7 +524,7 @@ class _Grid:
         return Arrangement(
             width=of.sheet.width,
             height=height,
-            panel_places=tuple(replace(one, bottom=one.bottom + height) for one in places),
+            panel_places=tuple(replace(item, bottom=item.bottom + height) for item in places),
             title=of.title,
             legend=of.legend,
             caption=of.caption,
@@ -592,7 +592,7 @@ class _Grid:
         spare = of.sheet.height - around - sum(least)
         if spare < 0:
             raise NoRoomError(height=around + sum(least))
-        return [one + spare * wish / sum(wanted) for one, wish in zip(least, wanted, strict=True)]
+        return [item + spare * wish / sum(wanted) for item, wish in zip(least, wanted, strict=True)]
 
 
 def _find_grid(panel: Panel) -> Grid | None:
@@ -601,11 +601,11 @@ def _find_grid(panel: Panel) -> Grid | None:
 
 def _list_inside(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | None:
     """Places to mark that are on the axis, and their labels."""
-    found = list_marks(axis, extent)
-    if found is None:
+    marks = list_marks(axis, extent)
+    if marks is None:
         return None
     inside = [
-        (place, label) for place, label in zip(*found, strict=True) if extent.low <= place <= extent.high
+        (place, label) for place, label in zip(*marks, strict=True) if extent.low <= place <= extent.high
     ]
     return [place for place, _ in inside], [label for _, label in inside]
 
@@ -614,11 +614,11 @@ def _array(values: Sequence[float]) -> Numbers:
     return np.asarray(values, dtype=np.float64)
 
 
-def _drop_crowded(labels: Sequence[str], places: Numbers, sizes: Sequence[float]) -> tuple[str, ...]:
+def _drop_crowded(labels: Sequence[str], numbers: Numbers, sizes: Sequence[float]) -> tuple[str, ...]:
     """The labels, "" for those that would touch the one before; places and sizes in inches."""
     kept: list[str] = []
     free_from = -math.inf
-    for label, place, size in zip(labels, places.tolist(), sizes, strict=True):
+    for label, place, size in zip(labels, numbers.tolist(), sizes, strict=True):
         fits = math.isfinite(place) and place - size / 2 >= free_from - 1e-9
         kept.append(label if fits else "")
         if fits and label:
@@ -627,8 +627,8 @@ def _drop_crowded(labels: Sequence[str], places: Numbers, sizes: Sequence[float]
 
 
 def _mark_evenly(extent: Extent, most: int) -> Marks:
-    found = MaxNLocator(nbins=most, steps=(1, 2, 2.5, 5, 10)).tick_values(extent.low, extent.high)
-    places = tuple(float(place) for place in found if extent.low <= place <= extent.high)
+    result = MaxNLocator(nbins=most, steps=(1, 2, 2.5, 5, 10)).tick_values(extent.low, extent.high)
+    places = tuple(float(place) for place in result if extent.low <= place <= extent.high)
     return Marks(places=places, labels=_format_evenly(places))
 
 

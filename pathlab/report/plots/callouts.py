@@ -109,15 +109,15 @@ class _Drawing:
     def _place_name(self, rule: Rule) -> Rule:
         ((_, height),) = self._locate(np.ones(1), np.array([rule.value]))
         wide, off, line = self.room.measure(rule.name), self.room.off_line, self.room.line
-        found: list[tuple[float, Rule, Box]] = []
+        result: list[tuple[float, Rule, Box]] = []
         for below in (False, True):
             bottom = height - off - line if below else height + off
             for at_right in (False, True):
                 left = 1 - wide - 0.01 if at_right else 0.01
                 box = (left, left + wide, bottom, bottom + line)
                 named = replace(rule, at_right=at_right, below=below)
-                found.append((self._count(box, own=height), named, box))
-        covered, named, box = min(found, key=lambda one: one[0])
+                result.append((self._count(box, own=height), named, box))
+        covered, named, box = min(result, key=lambda item: item[0])
         if covered >= MARK:
             return replace(rule, labelled=False)
         self.texts.append(box)
@@ -134,7 +134,7 @@ class _Drawing:
 
         # a line through the point, or a mark near it, is no reason to do without the text
         costs = {side: sum(map(self._count, frame(side))) for side in CALLOUT_SIDES}
-        side = min(CALLOUT_SIDES, key=lambda one: costs[one])
+        side = min(CALLOUT_SIDES, key=lambda item: costs[item])
         if costs[side] >= OUTSIDE:
             return replace(ringed, side=LEGEND, legend=True)
         self.texts += frame(side)

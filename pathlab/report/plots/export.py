@@ -29,7 +29,7 @@ Cell: TypeAlias = str | float | None
 HEADINGS = ("panel", "series", "x", "y", "low", "high", "note")
 
 
-def tabulate(plot: Plot) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+def list_plot_rows(plot: Plot) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
     """Headings and one row for each point of each layer, in the units of the axes of its panel.
 
     ``panel`` is the y axis with its unit; ``low`` and ``high`` are the ends of an interval, a band or a bar;
@@ -42,7 +42,7 @@ def tabulate(plot: Plot) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
 
 def write_csv(plot: Plot) -> str:
     """The table as CSV; the first column heading says what x is."""
-    headings, rows = tabulate(plot)
+    headings, rows = list_plot_rows(plot)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     titles = list(dict.fromkeys(panel.x.title for panel in plot.panels))

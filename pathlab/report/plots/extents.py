@@ -138,15 +138,15 @@ def _mark_decades(extent: Extent) -> tuple[list[float], list[str]] | None:
 
 
 def _drop_crowded(pairs: list[tuple[float, str]], scale: Scale, extent: Extent) -> list[str]:
-    place = (lambda v: v) if scale is Scale.LINEAR else math.log
-    span = place(extent.high) - place(extent.low)
+    log = (lambda v: v) if scale is Scale.LINEAR else math.log
+    span = log(extent.high) - log(extent.low)
     labels: list[str] = []
     free_from = -math.inf
     for tick, label in pairs:
         if scale is not Scale.LINEAR and tick <= 0:
             labels.append("")
             continue
-        at = place(tick) / span
+        at = log(tick) / span
         room = LABELS_APART_RATIO * max(1.0, count_letters([label]) / 3)
         fits = at - room / 2 >= free_from
         labels.append(label if fits else "")
@@ -176,8 +176,8 @@ def _find_grid(panel: Panel) -> Grid | None:
 
 def _values(panel: Panel, *, vertical: bool) -> Numbers:
     """Every finite value that an axis has to reach; ``vertical``: of x, else of y."""
-    found = [part for layer in panel.layers for part in _layer_values(layer, across=vertical)]
-    values = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in found] or [np.zeros(0)])
+    parts = [part for layer in panel.layers for part in _layer_values(layer, across=vertical)]
+    values = np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts] or [np.zeros(0)])
     axis = panel.x if vertical else panel.y
     finite: Numbers = values[np.isfinite(values) & ((axis.scale is Scale.LINEAR) | (values > 0))]
     return finite

@@ -30,7 +30,7 @@ def _check_ending(named: str, file: Path, endings: Sequence[str], *, hint: str) 
 
 
 @contextmanager
-def refuse_unwritable(file: Path) -> Iterator[None]:
+def convert_write_errors(file: Path) -> Iterator[None]:
     """Turn the error of a file that cannot be written into a UsageError."""
     try:
         yield

@@ -44,12 +44,12 @@ def read_look(
 
 def parse_size(size: str | tuple[float, float]) -> tuple[float, float]:
     """Width and height in inches of a text such as ``3.4x2.4``. Raises UsageError."""
-    shown = size if isinstance(size, str) else "x".join(f"{one:g}" for one in size)
-    found = _SIZE.fullmatch(shown.strip())
-    if found is None:
+    shown = size if isinstance(size, str) else "x".join(f"{item:g}" for item in size)
+    match = _SIZE.fullmatch(shown.strip())
+    if match is None:
         raise UsageError(f"--size: '{shown}' is not a width and a height", hint="give inches: --size 3.4x2.4")
-    width, height = float(found[1]), float(found[2])
-    if not all(LEAST_INCH <= one <= MOST_INCH for one in (width, height)):
+    width, height = float(match[1]), float(match[2])
+    if not all(LEAST_INCH <= item <= MOST_INCH for item in (width, height)):
         raise UsageError(
             f"--size: '{shown}' is not between {LEAST_INCH:g} and {MOST_INCH:g} inches",
             hint="give inches: --size 3.4x2.4",
@@ -74,7 +74,7 @@ def rename_labels(plot: Plot, labels: Mapping[str, str]) -> Plot:
     known = list(dict.fromkeys(_list_labels(plot)))
     words = re.compile("|".join(rf"(?<!\w){re.escape(key)}(?!\w)" for key in sorted(labels, key=len)[::-1]))
     for key in labels:
-        if not any(key == one or re.search(rf"(?<!\w){re.escape(key)}(?!\w)", one) for one in known):
+        if not any(key == item or re.search(rf"(?<!\w){re.escape(key)}(?!\w)", item) for item in known):
             near = difflib.get_close_matches(key, known, n=3, cutoff=0.5)
             raise UsageError(
                 f"--label: '{plot.name}' has no label '{key}'",
@@ -82,7 +82,7 @@ def rename_labels(plot: Plot, labels: Mapping[str, str]) -> Plot:
             )
 
     def rename(text: str) -> str:
-        return labels[text] if text in labels else words.sub(lambda found: labels[found[0]], text)
+        return labels[text] if text in labels else words.sub(lambda result: labels[result[0]], text)
 
     renamed = replace(
         plot,

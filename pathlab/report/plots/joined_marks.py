@@ -24,14 +24,14 @@ def join_marks(text: str) -> str:
     """The same drawing; ``text`` as matplotlib writes it, without white space between elements."""
     symbols = {name: ends for name, *ends in _SYMBOL.findall(text)}
 
-    def read_line(found: re.Match[str]) -> Part | None:
-        line, clip, style = found.groups()
+    def read_line(result: re.Match[str]) -> Part | None:
+        line, clip, style = result.groups()
         if f"stroke: {GRID};" not in style:
             return None
         return f"{clip} {style}", line, f'clip-path="{clip}" style="{style}"'
 
-    def read_tick(found: re.Match[str]) -> Part | None:
-        name, x, y = found.groups()
+    def read_tick(result: re.Match[str]) -> Part | None:
+        name, x, y = result.groups()
         if name not in symbols:
             return None
         across, upwards, style = symbols[name]
@@ -39,20 +39,20 @@ def join_marks(text: str) -> str:
         return style, line, f'style="{style}"'
 
     text = _join(_TICK, read_tick, _join(_LINE, read_line, text))
-    return _DEFINITIONS.sub(lambda found: found[0] if f'"#{found[1]}"' in text else "", text)
+    return _DEFINITIONS.sub(lambda result: result[0] if f'"#{result[1]}"' in text else "", text)
 
 
 def _join(pattern: re.Pattern[str], read: Callable[[re.Match[str]], Part | None], text: str) -> str:
     """Matches with the same key as one path, where the first of them was."""
     lines: dict[str, list[str]] = {}
-    for found in pattern.finditer(text):
-        if part := read(found):
+    for result in pattern.finditer(text):
+        if part := read(result):
             lines.setdefault(part[0], []).append(part[1])
 
-    def write(found: re.Match[str]) -> str:
-        part = read(found)
+    def write(result: re.Match[str]) -> str:
+        part = read(result)
         if part is None:
-            return found[0]
+            return result[0]
         joined = "".join(lines.pop(part[0], ()))
         return f'<path d="{joined}" {part[2]}/>' if joined else ""
 

@@ -58,7 +58,7 @@ def _place_nodes(plan: Topology, heights_inch: Sequence[float]) -> dict[str, Pla
 def _height_before(plan: Topology, node: str, places: dict[str, Place]) -> float:
     """The mean height of the neighbours that are placed already, so that few links cross."""
     ends = [link.between for link in plan.links if node in link.between]
-    heights = [places[one][1] for pair in ends for one in pair if one in places]
+    heights = [places[item][1] for pair in ends for item in pair if item in places]
     return sum(heights) / len(heights) if heights else 0.0
 
 
@@ -76,12 +76,12 @@ def draw_figure(plan: Topology, title: str) -> Figure:
     """The nodes and links as a picture; hosts are boxes, routers circles."""
     labels = [_label_link(link) for link in plan.links]
     heights_inch = [LINE_INCH * (label.count("\n") + 1) for label in labels]
-    places = _place_nodes(plan, heights_inch)
+    nodes = _place_nodes(plan, heights_inch)
     spots = [
-        _place_label(plan, number, places, max(heights_inch[one] for one in plan.beside(number)))
+        _place_label(plan, number, nodes, max(heights_inch[item] for item in plan.beside(number)))
         for number in range(len(labels))
     ]
-    xs, ys = zip(*places.values(), strict=True)
+    xs, ys = zip(*nodes.values(), strict=True)
     reach = [
         *(y + sign * NODE_INCH for y in ys for sign in (-1, 1)),
         *(
@@ -102,11 +102,11 @@ def draw_figure(plan: Topology, title: str) -> Figure:
         axes.set_xlim(middle - width_inch / 2, middle + width_inch / 2)
         axes.set_ylim(min(reach), max(reach))
         for link, label, spot in zip(plan.links, labels, spots, strict=True):
-            line = (places[link.between[0]], spot, places[link.between[1]])
+            line = (nodes[link.between[0]], spot, nodes[link.between[1]])
             axes.plot(*zip(*line, strict=True), color=COLOURS[0], linewidth=2, zorder=1)
             around = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
             axes.text(*spot, label, ha="center", va="center", fontsize=LABEL_POINTS, bbox=around, zorder=2)
-        for node, place in places.items():
+        for node, place in nodes.items():
             style = "round,pad=0.5" if node in plan.hosts else "circle,pad=0.4"
             box = {"boxstyle": style, "facecolor": "white", "edgecolor": INK}
             axes.text(*place, node, ha="center", va="center", bbox=box, zorder=3)

@@ -66,7 +66,7 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int, pen: Pen) ->
         case Bars():
             _draw_bars(axes, layer, logarithmic=panel.y.scale is not Scale.LINEAR)
         case Rule():
-            rules = [place for place, other in enumerate(panel.layers) if isinstance(other, Rule)]
+            rules = [index for index, other in enumerate(panel.layers) if isinstance(other, Rule)]
             _draw_rule(axes, layer, RULE_DASHES[rules.index(number) % len(RULE_DASHES)], pen)
         case Span():
             _draw_span(axes, layer)
@@ -338,11 +338,11 @@ def _draw_rule(axes: Axes, rule: Rule, dash: Any, pen: Pen) -> None:
     label = f"_{rule.name}" if rule.labelled else rule.name
     line(rule.value, color=read_ink(), linewidth=1.1, linestyle=dash, label=label)
     if rule.labelled:
-        place = axes.get_yaxis_transform()
+        transform = axes.get_yaxis_transform()
         axes.annotate(
             rule.name,
             (1 if rule.at_right else 0, rule.value),
-            xycoords=place,
+            xycoords=transform,
             xytext=(-3 if rule.at_right else 3, -NAME_OFF_POINTS if rule.below else NAME_OFF_POINTS),
             textcoords="offset points",
             ha="right" if rule.at_right else "left",

@@ -103,7 +103,7 @@ def _describe_axis(axis: Axis, extent: Extent, letters: int) -> dict[str, Any]:
 
 def _describe_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
     """The fields of a layer and its look; what is not set is left out."""
-    found: dict[str, Any] = {"legend": getattr(layer, "legend", not isinstance(layer, Grid))}
+    result: dict[str, Any] = {"legend": getattr(layer, "legend", not isinstance(layer, Grid))}
     for field in fields(layer):
         value = getattr(layer, field.name)
         if isinstance(value, np.ndarray):
@@ -111,19 +111,19 @@ def _describe_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
             value = _list_values(value, logarithmic=axis.scale is not Scale.LINEAR)
         if field.name == "slot":
             slot = choose_slot(value)
-            found |= {"look": slot.look, "hatch": slot.hatch_look}
-            found["colour"] = None if slot.colour == INK else slot.colour  # the page's ink
+            result |= {"look": slot.look, "hatch": slot.hatch_look}
+            result["colour"] = None if slot.colour == INK else slot.colour  # the page's ink
         else:
-            found[field.name] = value
+            result[field.name] = value
     if isinstance(layer, Curve):
         marked = layer.markers and len(layer.x) <= MARKED_MAX
-        found["marked"] = marked or not layer.line or stands_alone(layer.y)
-        found["look"] = 0 if layer.solid else found["look"]
+        result["marked"] = marked or not layer.line or stands_alone(layer.y)
+        result["look"] = 0 if layer.solid else result["look"]
     if isinstance(layer, Grid):
-        found["texts"] = format_fields(layer)
-        found["colours"] = colour_fields(layer)
+        result["texts"] = format_fields(layer)
+        result["colours"] = colour_fields(layer)
     kind = {"kind": type(layer).__name__.lower()}
-    return kind | {name: value for name, value in found.items() if value is not None and value is not False}
+    return kind | {name: value for name, value in result.items() if value is not None and value is not False}
 
 
 def _list_values(values: np.ndarray, *, logarithmic: bool) -> list[Any]:

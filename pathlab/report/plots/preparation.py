@@ -75,17 +75,17 @@ def keep_columns(x: Numbers, y: Numbers, *, logarithmic: bool = False) -> Places
     """
     good = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not logarithmic))
     kept = np.flatnonzero(~good & np.concatenate(([True], good[:-1])))
-    places = np.flatnonzero(good)
-    if not places.size:
+    indices = np.flatnonzero(good)
+    if not indices.size:
         return kept
-    across = np.log(x[places]) if logarithmic else x[places]
+    across = np.log(x[indices]) if logarithmic else x[indices]
     low, span = float(across.min()), float(np.ptp(across))
     column = np.minimum(np.floor((across - low) / span * COLUMNS), COLUMNS - 1) if span else across * 0
-    order = np.lexsort((y[places], column))
+    order = np.lexsort((y[indices], column))
     ends = np.flatnonzero(np.diff(column[order], append=np.inf))
     starts = np.concatenate(([0], ends[:-1] + 1))
     chosen = np.concatenate((starts, (starts + ends) // 2, ends))
-    return np.unique(np.concatenate((kept, places[order[chosen]])))
+    return np.unique(np.concatenate((kept, indices[order[chosen]])))
 
 
 def has_content(panel: Panel) -> bool:
@@ -99,13 +99,13 @@ def _escape_texts(value: Any) -> Any:
         return value if isinstance(value, Scale) else escape_controls(value)
     if isinstance(value, tuple):
         escaped = tuple(map(_escape_texts, value))
-        alike = all(one is other for one, other in zip(escaped, value, strict=True))
+        alike = all(item is other for item, other in zip(escaped, value, strict=True))
         return value if alike else escaped
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    found = {field.name: getattr(value, field.name) for field in fields(value)}
-    changed = {name: _escape_texts(part) for name, part in found.items()}
-    changed = {name: part for name, part in changed.items() if part is not found[name]}
+    result = {field.name: getattr(value, field.name) for field in fields(value)}
+    changed = {name: _escape_texts(part) for name, part in result.items()}
+    changed = {name: part for name, part in changed.items() if part is not result[name]}
     return replace(value, **changed) if changed else value
 
 
@@ -115,9 +115,9 @@ def _prepare_panel(panel: Panel, name: str, unfit: list[int], thinned: dict[str,
         if isinstance(layer, Grid):
             layers.append(layer)
         elif isinstance(layer, (Rule, Span)):
-            found = _clear_mark(layer, panel)
-            unfit[0] += found is None
-            layers += [] if found is None else [found]
+            result = _clear_mark(layer, panel)
+            unfit[0] += result is None
+            layers += [] if result is None else [result]
         else:
             _check_lengths(layer, name)
             layers.append(_thin_layer(_clear_layer(layer, panel, unfit), panel, thinned))
@@ -141,8 +141,8 @@ def _arrays(layer: Plane) -> Sequence[tuple[str, Numbers]]:
         Area: ("x", "low", "high"),
         Bars: ("x", "height", "bottom"),
     }[type(layer)]
-    found = ((name, getattr(layer, name)) for name in names)
-    return [(name, values) for name, values in found if values is not None]
+    result = ((name, getattr(layer, name)) for name in names)
+    return [(name, values) for name, values in result if values is not None]
 
 
 def _clear_layer(layer: Plane, panel: Panel, unfit: list[int]) -> Plane:
@@ -198,12 +198,12 @@ def _thin_layer(layer: Plane, panel: Panel, thinned: dict[str, int]) -> Plane:
     thinned[layer.name] = max(len(layer.x), thinned.get(layer.name, 0))
     changed: dict[str, Any] = {name: values[kept] for name, values in _arrays(layer)}
     if isinstance(layer, Curve) and layer.texts is not None:
-        changed["texts"] = tuple(layer.texts[place] for place in kept)
+        changed["texts"] = tuple(layer.texts[index] for index in kept)
     if isinstance(layer, Points):
         if layer.outlier is not None:
             changed["outlier"] = layer.outlier[kept]
         if layer.hover is not None:
-            changed["hover"] = tuple(layer.hover[place] for place in kept)
+            changed["hover"] = tuple(layer.hover[index] for index in kept)
     return replace(layer, **changed)
 
 

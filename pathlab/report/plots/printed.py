@@ -46,7 +46,7 @@ from pathlab.report.plots.arrangement import (
 )
 from pathlab.report.plots.callouts import Room, place_texts
 from pathlab.report.plots.extents import Extent, measure_extents
-from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
+from pathlab.report.plots.figure_file import check_figure_file, convert_write_errors
 from pathlab.report.plots.figure_look import OWN_LOOK, FigureLook, rename_labels
 from pathlab.report.plots.joined_marks import join_marks
 from pathlab.report.plots.layers import (
@@ -122,7 +122,7 @@ def write_figure(
     """
     check_figure_file(out, "--out")
     drawn = draw_file(plot, out.suffix, style, look)
-    with refuse_unwritable(out):
+    with convert_write_errors(out):
         replace_file(out, drawn.content)
     return drawn.left_out
 
@@ -176,11 +176,11 @@ def _read_size() -> tuple[float, float | None] | None:
     return None if size == mpl.rcParamsDefault["figure.figsize"] else (float(size[0]), float(size[1]))
 
 
-def _describe_shortage(plot: Plot, sheet: Sheet, found: NoRoomError) -> UsageError:
+def _describe_shortage(plot: Plot, sheet: Sheet, room_error: NoRoomError) -> UsageError:
     """What a figure without room needs: a larger size, and the largest type that fits into its own."""
     points, given = read_points("font.size"), f"{sheet.width:g} x {sheet.height or 0:g} in"
     hints = []
-    if needed := _find_size(plot, sheet, found):
+    if needed := _find_size(plot, sheet, room_error):
         size = f"{needed.width:g} x {needed.height or 0:g} in"
         hints.append(f"at a font size of {points:g} pt it needs about {size}")
     if fitting := _find_type(plot, sheet, points):
@@ -190,17 +190,17 @@ def _describe_shortage(plot: Plot, sheet: Sheet, found: NoRoomError) -> UsageErr
     )
 
 
-def _find_size(plot: Plot, sheet: Sheet, found: NoRoomError) -> Sheet | None:
+def _find_size(plot: Plot, sheet: Sheet, room_error: NoRoomError) -> Sheet | None:
     """A sheet on which the plot fits, in tenths of an inch; None where a few passes find none."""
     for _ in range(SIZE_PASSES):
-        wide, high = max(sheet.width, found.width), max(sheet.height or 0.0, found.height)
+        wide, high = max(sheet.width, room_error.width), max(sheet.height or 0.0, room_error.height)
         if not math.isfinite(high) or not math.isfinite(wide):
             return None
         sheet = replace(sheet, width=math.ceil(wide * 10) / 10, height=math.ceil(high * 10) / 10)
         try:
             _draw_with_rows(plot, sheet, paper="none")
         except NoRoomError as more:
-            found = NoRoomError(width=more.width, height=max(more.height, (sheet.height or 0.0) + 0.1))
+            room_error = NoRoomError(width=more.width, height=max(more.height, (sheet.height or 0.0) + 0.1))
         else:
             return sheet
     return None
@@ -253,7 +253,7 @@ def _draw(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, .
         placed = arrange_plot(plot, extents, sheet)
         plot = _place_texts(plot, extents, placed)
     figure = Figure(figsize=(placed.width, placed.height))
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for panel, place, reach in zip(plot.panels, placed.panel_places, extents, strict=True):
         axes = figure.add_axes(
             (
@@ -283,7 +283,9 @@ def _draw(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, .
         if not has_content(panel):
             axes.annotate(BLANK, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
         handles, labels = axes.get_legend_handles_labels()
-        found |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in found}
+        result |= {
+            label: handle for handle, label in zip(handles, labels, strict=True) if label not in result
+        }
     if placed.title:
         figure.text(0.01, 1 - PAD_INCH / placed.height, placed.title, ha="left", va="top")
     small = mpl.rcParams["legend.fontsize"]
@@ -291,8 +293,8 @@ def _draw(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, .
         figure.text(
             0.01, PAD_INCH / 2 / placed.height, placed.caption, ha="left", va="bottom", fontsize=small
         )
-    found |= {key.text: draw_key(key.kind, paper) for key in plot.keys}
-    _place_legend(figure, found, placed)
+    result |= {key.text: draw_key(key.kind, paper) for key in plot.keys}
+    _place_legend(figure, result, placed)
     return figure, placed.left_out
 
 
@@ -355,16 +357,16 @@ def _set_axis(axes: Axes, chosen: Any, scale: Scale, marks: Marks) -> None:
     chosen.set_major_formatter(FixedFormatter(marks.labels))
 
 
-def _place_legend(figure: Figure, found: dict[str, Any], placed: Arrangement) -> None:
+def _place_legend(figure: Figure, result: dict[str, Any], placed: Arrangement) -> None:
     legend, points = placed.legend, read_points("legend.fontsize")
     above = PAD_INCH / 2
     if placed.caption:
         above += measure_height(placed.caption, points) + PAD_INCH
     blocks = zip(legend.blocks, legend.columns, legend.heights, strict=True)
     for block, columns, height in reversed(list(blocks)):
-        names = [name for name in block if name in found]
+        names = [name for name in block if name in result]
         drawn = figure.legend(
-            [found[name] for name in names],
+            [result[name] for name in names],
             [legend.texts[name] for name in names],
             loc="lower center",
             bbox_to_anchor=(0.5, above / placed.height),
@@ -410,15 +412,15 @@ def _find_style(style: Path | str) -> dict[Any, Any]:
     """The settings of a style sheet, or of matplotlib's style of that name."""
     if str(style) in mpl.style.library:
         return dict(mpl.style.library[str(style)])
-    place = Path(style)
-    if not place.suffix and not place.exists():
+    path = Path(style)
+    if not path.suffix and not path.exists():
         near = difflib.get_close_matches(str(style), mpl.style.available, n=3, cutoff=0.5)
         meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UsageError(
             f"'{style}' is neither a file nor a style of matplotlib{meant}",
             hint="name a style sheet (.mplstyle), or a style such as 'grayscale'",
         )
-    return _read_style(place)
+    return _read_style(path)
 
 
 def _read_style(style: Path) -> dict[Any, Any]:
@@ -429,7 +431,9 @@ def _read_style(style: Path) -> dict[Any, Any]:
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        found = dict[Any, Any](mpl.rc_params_from_file(style, fail_on_error=True, use_default_template=False))
+        result = dict[Any, Any](
+            mpl.rc_params_from_file(style, fail_on_error=True, use_default_template=False)
+        )
         reason = "".join(record.getMessage() for record in handler.buffer[:1])
     except (OSError, UnicodeDecodeError, ValueError, KeyError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -441,7 +445,7 @@ def _read_style(style: Path) -> dict[Any, Any]:
             f"the style '{style}' cannot be used: {' '.join(reason.split())}",
             hint="a style sheet has lines such as 'axes.grid: False' (matplotlib's .mplstyle)",
         )
-    return found
+    return result
 
 
 def _tidy(text: str, key: str) -> str:
@@ -482,14 +486,14 @@ def _drop_idle_groups(text: str) -> str:
     return _GROUP.sub(drop, text)
 
 
-def _shorten_number(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+def _shorten_number(result: re.Match[str]) -> str:
+    return f"{float(result[0]):.2f}".rstrip("0").rstrip(".")
 
 
-def _lift_style(found: re.Match[str]) -> str:
+def _lift_style(result: re.Match[str]) -> str:
     """Points of one look: their style once, around them."""
-    styles = set(re.findall(r'style="[^"]*"', found[2]))
+    styles = set(re.findall(r'style="[^"]*"', result[2]))
     if len(styles) != 1:
-        return found[0]
+        return result[0]
     (style,) = styles
-    return f"{found[1]} {style}>{found[2].replace(f' {style}', '')}</g>"
+    return f"{result[1]} {style}>{result[2].replace(f' {style}', '')}</g>"

@@ -38,7 +38,7 @@ OPEN_WORDS = {
 PANELS = (of.THROUGHPUT, replace(of.RISE_MEAN, label="RTT increase under load (dRTT)"))
 
 
-def outline_answer_figure(inputs: ReportInputs, condition: MeasuredCondition) -> LazyPlot:
+def defer_answer_figure(inputs: ReportInputs, condition: MeasuredCondition) -> LazyPlot:
     """The figure ``answer-N`` of a condition."""
     return lazy_plot(condition, "answer", TITLE, plot_answer, inputs, condition)
 
@@ -51,10 +51,10 @@ def plot_answer(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """
     answers = inputs.answers("recommendation", condition)
     scene = _Scene(inputs=inputs, condition=condition, answer=answers[0].result if answers else None)
-    found = [(quantity, panel) for quantity in PANELS if (panel := scene.draw_panel(quantity)) is not None]
+    result = [(quantity, panel) for quantity in PANELS if (panel := scene.draw_panel(quantity)) is not None]
     return Drawing(
-        sentences=tuple(scene.describe([quantity for quantity, _ in found])),
-        panels=tuple(panel for _, panel in found),
+        sentences=tuple(scene.describe([quantity for quantity, _ in result])),
+        panels=tuple(panel for _, panel in result),
         empty="no trial with a throughput completed",
     )
 
@@ -71,7 +71,11 @@ class _Scene:
     def provisional(self) -> tuple[Cell, ...]:
         """Combinations whose numbers are no property of the path."""
         candidates = () if self.answer is None else self.answer.candidates
-        refused = {one.levels for one in candidates if one.exclusion is not None or not one.testable}
+        refused = {
+            candidate.levels
+            for candidate in candidates
+            if candidate.exclusion is not None or not candidate.testable
+        }
         return tuple(
             cell for cell in self.condition.measured_cells if not len(cell.sample) or _levels(cell) in refused
         )
@@ -221,7 +225,7 @@ class _Scene:
         """Why combinations are drawn open; without a name where all are for the same reason."""
         named: dict[str, list[Cell]] = {}
         for cell in self.provisional:
-            reasons = {str(one.reason) for one in self.condition.count_exclusions(cell)}
+            reasons = {str(exclusion.reason) for exclusion in self.condition.count_exclusions(cell)}
             words = " or ".join(sorted(OPEN_WORDS.get(reason, reason) for reason in reasons))
             named.setdefault(words or "not usable", []).append(cell)
         if len(named) == 1:

@@ -43,7 +43,7 @@ def format_note(
     """
     few = any(map(_describe_few, conditions))
     lines = list_undecided(entry, answers, few_stated=few) if entry else []
-    lines += list_warnings(answers, [one.sample.selection for one in conditions])
+    lines += list_warnings(answers, [condition.sample.selection for condition in conditions])
     return "; ".join(lines) + "." if lines else None
 
 
@@ -55,8 +55,8 @@ def list_caveats(conditions: Sequence[MeasuredCondition]) -> Iterator[Block]:
         few = _describe_few(condition)
         if lines := [*list_warnings([whole]), *([few[:1].lower() + few[1:]] if few else [])]:
             names.setdefault("; ".join(lines).rstrip("."), []).append(condition.name)
-    for text, found in names.items():
-        where = "Each path" if len(found) == len(conditions) > 1 else "; ".join(found)
+    for text, name in names.items():
+        where = "Each path" if len(name) == len(conditions) > 1 else "; ".join(name)
         yield Paragraph(text=f"{where}: {text}.", note=True)
 
 
@@ -64,7 +64,7 @@ def _describe_few(condition: MeasuredCondition) -> str:
     return format_few_trials(cell.throughput for cell in condition.cells)
 
 
-def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
+def list_answer_tables(inputs: ReportInputs, name: str, choose: Choose | None = None) -> Iterator[LazyBlock]:
     """The tables of one analysis: one for all conditions where it is short, else one for each, on demand.
 
     ``choose``: which answers are shown; None: all.
@@ -73,23 +73,23 @@ def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None
     per_condition = entry.per == "condition"
     rows = [1 if per_condition else len(condition.levels) for condition in inputs.conditions]
     if per_condition or sum(rows) <= LONG_ROWS:
-        text = outline_answers(inputs, name, None, choose)
+        text = defer_answer_table(inputs, name, None, choose)
         yield LazyFold(title=entry.title, blocks=(text,)) if name in FOLDED else text
         return
     for condition in inputs.conditions:
-        text = outline_answers(inputs, name, condition, choose)
+        text = defer_answer_table(inputs, name, condition, choose)
         yield LazyFold(title=f"{entry.title}: {condition.name}", blocks=(text,))
 
 
-def outline_answers(
+def defer_answer_table(
     inputs: ReportInputs,
     name: str,
     condition: MeasuredCondition | None = None,
     choose: Choose | None = None,
 ) -> LazyText:
-    """The table of ``tabulate_answers``, which is left out where too few trials leave it undecided."""
+    """The table of ``build_answers_table``, which is left out where too few trials leave it undecided."""
     return lazy_text(
-        tabulate_answers,
+        build_answers_table,
         inputs,
         name,
         condition,
@@ -98,7 +98,7 @@ def outline_answers(
     )
 
 
-def tabulate_answers(
+def build_answers_table(
     inputs: ReportInputs,
     name: str,
     condition: MeasuredCondition | None = None,
@@ -111,16 +111,16 @@ def tabulate_answers(
     conditions = inputs.conditions if condition is None else (condition,)
     entry, several = ANALYSES[name], len(conditions) > 1
     shown = [
-        (one, answer)
-        for one in conditions
-        if find_shortfall(inputs, name, one) is None
-        for answer in inputs.answers(name, one)
+        (item, answer)
+        for item in conditions
+        if find_shortfall(inputs, name, item) is None
+        for answer in inputs.answers(name, item)
         if answer.selection.used and (choose is None or choose(answer))
     ]
     if shown:
         headings = list_headings(entry)
         rows = (
-            (one.name,) * several + _leave_few(headings, format_row(entry, answer)) for one, answer in shown
+            (item.name,) * several + _leave_few(headings, format_row(entry, answer)) for item, answer in shown
         )
         yield build_table(
             f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
@@ -149,15 +149,15 @@ def build_answer_table(
     ``replaces``: the column of the analysis whose texts ``labels`` are instead; empty: none.
     """
     columns = ANALYSES[analysis].columns
-    place = next((at for at, one in enumerate(columns) if replaces and one.heading == replaces), None)
-    kept = [one for at, one in enumerate(columns) if at != place]
+    place = next((at for at, item in enumerate(columns) if replaces and item.heading == replaces), None)
+    kept = [item for at, item in enumerate(columns) if at != place]
     at = place or 0
     own = [(text,) for text in labels] if label else [()] * len(answers)
     rows = []
     for text, answer in zip(own, answers, strict=True):
         cells = tuple(format_cell(column, answer) for column in kept)
         rows.append((*cells[:at], *text, *cells[at:]))
-    headings, meanings = [one.heading for one in kept], [one.meaning for one in kept]
+    headings, meanings = [item.heading for item in kept], [item.meaning for item in kept]
     if label:
         headings.insert(at, label)
         meanings.insert(at, "")
@@ -166,7 +166,7 @@ def build_answer_table(
 
 def _leave_few(headings: Sequence[str], row: Row) -> Row:
     """A row without the reason for a value that too few trials do not give; a column states it."""
-    few = {format_reason(one) for one in FEW}
+    few = {format_reason(item) for item in FEW}
     return tuple(
         NOT_MEASURED if text in few and heading != "undecided" else text
         for heading, text in zip(headings, row, strict=True)

@@ -34,7 +34,7 @@ Gain = Answer[BatchingGain]
 TITLE = "Gain of batching by message size"
 
 
-def outline_batching(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def list_batching_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """A sentence for each way of batching, the figure and the table of its gains; none without batching."""
     for group in _list_groups(inputs):
         yield lazy_text(_list_sentences, group)
@@ -44,7 +44,7 @@ def outline_batching(inputs: ReportInputs) -> Iterator[LazyBlock]:
             condition=group.title,
             draw=partial(plot_gains, group),
         )
-        yield lazy_text(_tabulate_gains, group)
+        yield lazy_text(_build_gains_table, group)
 
 
 def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
@@ -52,9 +52,12 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
     answers: Answers[BatchingGain] = inputs.study.batching()
     curves = [
         MessageCurve(
-            condition=one.condition, streams=one.streams or 0, window_bytes=one.window_bytes, found=one
+            condition=answer.condition,
+            streams=answer.streams or 0,
+            window_bytes=answer.window_bytes,
+            found=answer,
         )
-        for one in answers
+        for answer in answers
     ]
     return tuple(
         replace(group, names=tuple(_name(group, name, curve.found) for _, name, curve in group))
@@ -73,7 +76,7 @@ def plot_gains(group: CurveGroup[Gain]) -> Drawing:
     layers: list[Layer] = []
     for slot, name, curve in group:
         gains = curve.found.result.gains
-        rows = [(one.size_bytes, one.ratio, one.interval.low, one.interval.high) for one in gains]
+        rows = [(gain.size_bytes, gain.ratio, gain.interval.low, gain.interval.high) for gain in gains]
         x, y, low, high = np.array(rows, dtype=np.float64).reshape(-1, 4).T
         layers.append(Curve(name=name, x=x, y=y, low=low, high=high, slot=slot))
     layers.append(Rule(name=f"{MARGIN_RATIO * 100:g} % more", value=1 + MARGIN_RATIO, labelled=True))
@@ -94,13 +97,13 @@ def _list_sentences(group: CurveGroup[Gain]) -> Iterator[Block]:
 
 def describe_gain(name: str, answer: Gain) -> str:
     """The largest gain, the sizes at which batching pays, and what delay it costs."""
-    found = answer.result
-    if found.largest is None or found.largest.ratio is None:
+    result = answer.result
+    if result.largest is None or result.largest.ratio is None:
         return f"{name}: no cycle has a trial with and one without batching of the same size."
-    best = found.largest
+    best = result.largest
     gain = f"{format_factor(best.ratio)} × as many messages of {format_bytes(best.size_bytes)}"
     text = f"{name}: {gain}{format_in_brackets(best.interval, format_factor)}."
-    return " ".join(filter(None, (text, _describe_limit(found), _describe_delay(found))))
+    return " ".join(filter(None, (text, _describe_limit(result), _describe_delay(result))))
 
 
 def _list_gaps(group: CurveGroup[Gain]) -> Iterator[str]:
@@ -108,13 +111,13 @@ def _list_gaps(group: CurveGroup[Gain]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     bounds: dict[str, list[str]] = {}
     for _, name, curve in group:
-        found = curve.found.result
-        undecided = found.limit.undecided if found.limit.level is None else None
+        result = curve.found.result
+        undecided = result.limit.undecided if result.limit.level is None else None
         if undecided is not None and undecided is not Undecided.BEYOND_RANGE:
             needed = f", {MINIMUM_TRIALS} cycles needed" if undecided is Undecided.TOO_FEW_SAMPLES else ""
             reasons.setdefault(f"{format_reason(undecided)}{needed}", []).append(name)
-        if not found.delays:
-            bounds.setdefault(_format_bound(found.delay_bound_ns), []).append(name)
+        if not result.delays:
+            bounds.setdefault(_format_bound(result.delay_bound_ns), []).append(name)
     for reason, names in reasons.items():
         yield f"From which size batching pays no more is undecided{_name_some(names, group)} ({reason})."
     for bound, names in bounds.items():
@@ -129,8 +132,8 @@ def _format_bound(bound_ns: int | None) -> str:
     return "" if bound_ns is None else f" (its setting: {format_time(bound_ns)} at most)"
 
 
-def _describe_limit(found: BatchingGain) -> str:
-    limit, percent = found.limit, f"{MARGIN_RATIO * 100:g} %"
+def _describe_limit(gain: BatchingGain) -> str:
+    limit, percent = gain.limit, f"{MARGIN_RATIO * 100:g} %"
     if limit.undecided is Undecided.BEYOND_RANGE:
         return "It pays at every size measured."
     if limit.level is None:
@@ -146,9 +149,9 @@ def _describe_limit(found: BatchingGain) -> str:
     return f"{text}, and from {format_bytes(limit.gone_from)} on it is ruled out."
 
 
-def _describe_delay(found: BatchingGain) -> str:
-    if found.delays:
-        first = found.delays[0]
+def _describe_delay(gain: BatchingGain) -> str:
+    if gain.delays:
+        first = gain.delays[0]
         rate = first.offered_messages_per_s
         when = "one message at a time" if rate is None else f"at {format_frequency(rate)}"
         rise = f"{format_time(first.rise_ns)}{format_in_brackets(first.interval, format_time)}"
@@ -156,23 +159,23 @@ def _describe_delay(found: BatchingGain) -> str:
         return (
             f"It raises the median round trip of {format_bytes(first.size_bytes)} by {rise}, {when}{bound}."
         )
-    if found.collect_ns is None:
+    if gain.collect_ns is None:
         return ""
-    return f"At full speed a batch is complete in {format_time(found.collect_ns)}."
+    return f"At full speed a batch is complete in {format_time(gain.collect_ns)}."
 
 
-def _tabulate_gains(group: CurveGroup[Gain]) -> Iterator[Block]:
+def _build_gains_table(group: CurveGroup[Gain]) -> Iterator[Block]:
     rows = []
     for _, name, curve in group:
-        delays = {one.size_bytes: one for one in curve.found.result.delays}
-        for one in curve.found.result.gains:
-            delay = delays.get(one.size_bytes)
+        delays = {item.size_bytes: item for item in curve.found.result.delays}
+        for item in curve.found.result.gains:
+            delay = delays.get(item.size_bytes)
             rise = NOT_MEASURED if delay is None else format_time(delay.rise_ns)
             if delay is not None and delay.interval.decided:
                 rise += f" ({format_value(delay.interval, 'ns')})"
-            gain, interval = format_factor(one.ratio), format_value(one.interval, "factor")
-            size, collected = format_bytes(one.size_bytes), format_value(one.collect_ns, "ns")
-            rows.append((name, size, str(one.pairs), gain, interval, collected, rise))
+            gain, interval = format_factor(item.ratio), format_value(item.interval, "factor")
+            size, collected = format_bytes(item.size_bytes), format_value(item.collect_ns, "ns")
+            rows.append((name, size, str(item.pairs), gain, interval, collected, rise))
     yield build_table(
         f"batching-gains-{group.number}",
         f"{TITLE}: {group.title}",

@@ -39,7 +39,9 @@ class CellTable:
 
 
 def _list_flags(answer: Answer[CellFigures]) -> str:
-    counts = [f"{one.trials} × {one.reason}" for one in answer.result.flags if one.reason not in RUN_FLAGS]
+    counts = [
+        f"{flag.trials} × {flag.reason}" for flag in answer.result.flags if flag.reason not in RUN_FLAGS
+    ]
     return ", ".join(counts) or NOT_MEASURED
 
 
@@ -114,7 +116,7 @@ GRANT_COLUMNS = _build_columns(
     ("granted", _list_granted, "sender/receiver where they differ"),
     ("effective", "window_effective_bytes.median", "median over trials"),
     ("in flight", "window_in_flight_max_bytes.most", "the most that one stream had unacknowledged"),
-    *((one.heading, one.cell_path, one.note) for one in list_measures("costs")),
+    *((measure.heading, measure.cell_path, measure.note) for measure in list_measures("costs")),
     ("flags", _list_flags, "flags of the trials"),
 )
 UDP_COLUMNS = _build_columns(
@@ -157,7 +159,7 @@ UDP = CellTable(
 )
 
 
-def outline_table(table: CellTable, conditions: Sequence[MeasuredCondition]) -> Iterator[LazyBlock]:
+def list_cell_table_blocks(table: CellTable, conditions: Sequence[MeasuredCondition]) -> Iterator[LazyBlock]:
     """One table where it stays short, else one for each condition, long ones on demand."""
     short = sum(len(condition.levels) for condition in conditions) <= LONG_ROWS
     groups = [conditions] if short else [(condition,) for condition in conditions]
@@ -180,9 +182,13 @@ def _build_table(
     rows = [
         (condition.name,) * several + row for condition in conditions for row in _list_rows(table, condition)
     ]
-    labels = ["path"] * several + ["Window", "Streams", *(one.heading for one in table.columns)]
+    labels = ["path"] * several + ["Window", "Streams", *(column.heading for column in table.columns)]
     meanings = ["source, destination and setting"] * several
-    meanings += ["requested, per stream", "connections of a trial", *(one.meaning for one in table.columns)]
+    meanings += [
+        "requested, per stream",
+        "connections of a trial",
+        *(column.meaning for column in table.columns),
+    ]
     yield build_table(
         f"{table.name}{suffix}",
         title,
@@ -200,8 +206,8 @@ def _list_rows(table: CellTable, condition: MeasuredCondition) -> Iterator[Row]:
         answer = make_cell_answer(cell.sample, levels, describe_cell(cell.sample))
         texts = {column: format_cell(column, answer) for column in table.columns}
         exclusions = condition.count_exclusions(cell)
-        if table is RATES and sum(one.trials for one in exclusions) == len(cell.complete):
-            reasons = ", ".join(f"{one.trials} {one.reason}" for one in exclusions)
+        if table is RATES and sum(exclusion.trials for exclusion in exclusions) == len(cell.complete):
+            reasons = ", ".join(f"{exclusion.trials} {exclusion.reason}" for exclusion in exclusions)
             marked = f"{len(cell.sample)}{PROVISIONAL}" if cell.is_provisional else f"0 usable ({reasons})"
             texts[RATE_COLUMNS[0]], texts[RATE_COLUMNS[2]] = marked, NOT_MEASURED
         yield (format_window(cell.window_bytes), str(cell.streams), *texts.values())

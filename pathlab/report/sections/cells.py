@@ -26,7 +26,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Rule
 from pathlab.report.sections.answer_tables import build_answer_table, format_note, list_caveats
-from pathlab.report.sections.cell_tables import RATES, UDP, outline_table
+from pathlab.report.sections.cell_tables import RATES, UDP, list_cell_table_blocks
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -52,15 +52,15 @@ MARGIN = format_ratio(MARGIN_RATIO)
 
 def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """The ratio of throughputs of every pair with its interval, by verdict; 1 is no difference."""
-    found = [answer.result for answer in inputs.answers("streams_vs_windows", condition)]
+    result = [answer.result for answer in inputs.answers("streams_vs_windows", condition)]
     layers: list[Layer] = [
         Rule(name=f"no difference, ±{MARGIN}", value=1.0, low=1 / (1 + MARGIN_RATIO), high=1 + MARGIN_RATIO)
     ]
-    numbers = np.arange(1.0, len(found) + 1)
+    numbers = np.arange(1.0, len(result) + 1)
     for slot, verdict in enumerate(PairVerdict):
-        chosen = [at for at, one in enumerate(found) if one.comparison.verdict is verdict]
+        chosen = [at for at, item in enumerate(result) if item.comparison.verdict is verdict]
         if chosen:
-            values = [_list_ratio(found[at]) for at in chosen]
+            values = [_list_ratio(result[at]) for at in chosen]
             table = np.array(values, dtype=np.float64)
             layers.append(
                 Curve(
@@ -73,31 +73,32 @@ def plot_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
                     line=False,
                 )
             )
-    named = len(found) <= NAMED_PAIRS
+    named = len(result) <= NAMED_PAIRS
     ticks = tuple(numbers.tolist()) if named else None
-    names = tuple(format_cells(one.name) for one in found) if named else None
+    names = tuple(format_cells(item.name) for item in result) if named else None
     label = "Pair" if named else "Pair (number in the table)"
     across = Axis(label=label, ticks=ticks, tick_labels=names)
-    return draw_panel(across, Axis(label="Ratio of throughputs"), layers, _describe_pairs(found))
+    return draw_panel(across, Axis(label="Ratio of throughputs"), layers, _describe_pairs(result))
 
 
-def _list_ratio(found: StreamsVsWindows) -> tuple[float, float, float]:
-    interval = found.comparison.ratio_interval
+def _list_ratio(vs_windows: StreamsVsWindows) -> tuple[float, float, float]:
+    interval = vs_windows.comparison.ratio_interval
     low, ratio, high = (
-        np.nan if one is None else one for one in (interval.low, found.comparison.ratio, interval.high)
+        np.nan if item is None else item
+        for item in (interval.low, vs_windows.comparison.ratio, interval.high)
     )
     return ratio, low, high
 
 
-def _describe_pairs(found: list[StreamsVsWindows]) -> str:
-    counts = Counter(one.comparison.verdict for one in found)
-    verdicts = [f"{one}: {counts[one]}" for one in PairVerdict if counts[one]]
+def _describe_pairs(windowses: list[StreamsVsWindows]) -> str:
+    counts = Counter(item.comparison.verdict for item in windowses)
+    verdicts = [f"{item}: {counts[item]}" for item in PairVerdict if counts[item]]
     if len(verdicts) == 1:
-        every = {1: "", 2: "both "}.get(len(found), "all ")
-        verdicts = [f"{every}{found[0].comparison.verdict}"]
-    count = format_count(len(found), "pair")
+        every = {1: "", 2: "both "}.get(len(windowses), "all ")
+        verdicts = [f"{every}{windowses[0].comparison.verdict}"]
+    count = format_count(len(windowses), "pair")
     text = f"{count} with the same total window (corrected for all): {'; '.join(verdicts)}."
-    far = find_largest_difference(found)
+    far = find_largest_difference(windowses)
     if far is not None:
         text += (
             f" The ratio farthest from 1 is {format_figure(far.comparison.ratio)} "
@@ -115,7 +116,7 @@ def _describe_corrected(interval: Interval) -> str:
     return f"Holm-corrected 95 % CI {ends}"
 
 
-def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _build_pairs_table(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
     entry = ANALYSES["streams_vs_windows"]
     yield build_answer_table(
@@ -129,7 +130,7 @@ def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Itera
     )
 
 
-def _tabulate_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _build_costs_table(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
     measures = list_measures("pairs")
     rows: list[Row] = []
@@ -163,23 +164,25 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
     return not condition.key.is_udp and bool(condition.by_total_window)
 
 
-def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield from outline_table(RATES, inputs.conditions)
+def _list_combination_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield from list_cell_table_blocks(RATES, inputs.conditions)
     yield lazy_text(list_caveats, inputs.conditions)
     # Flows of UDP have a chapter of their own.
     flows = {answer.condition for answer in inputs.answers("datagrams")} if has_flows(inputs.study) else set()
-    imported = [one for one in inputs.conditions if one.key.is_udp and one.key not in flows]
-    yield from outline_table(UDP, imported)
+    imported = [
+        condition for condition in inputs.conditions if condition.key.is_udp and condition.key not in flows
+    ]
+    yield from list_cell_table_blocks(UDP, imported)
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_pairs(condition):
             lacks = partial(find_shortfall, inputs, "streams_vs_windows", condition)
             yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition, lacks=lacks)
             both = (
-                lazy_text(_tabulate_pairs, inputs, condition, lacks=lacks),
-                lazy_text(_tabulate_costs, inputs, condition, lacks=lacks),
+                lazy_text(_build_pairs_table, inputs, condition, lacks=lacks),
+                lazy_text(_build_costs_table, inputs, condition, lacks=lacks),
             )
             yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
 
@@ -198,13 +201,13 @@ COMBINATIONS = LazySection(
     key="combinations",
     title="All combinations",
     find_gap=_find_combinations_gap,
-    outline=_outline_combinations,
+    blocks=_list_combination_blocks,
 )
 SECTION = LazySection(
     key="windows-vs-streams",
     title="Windows against streams",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     choose_setting=lambda _: 'factors.window=["64KiB","256KiB"]',
 )

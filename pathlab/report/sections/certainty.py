@@ -16,7 +16,7 @@ from pathlab.report.phrases import format_ci, format_count, format_figure, forma
 from pathlab.report.rate_findings import describe_rate_levels
 from pathlab.report.rate_text import describe_cell_steadiness
 from pathlab.report.recommendation_text import DRIFT_WORDS
-from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
+from pathlab.report.sections.answer_tables import LONG_ROWS, list_answer_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.study.answer import Answer
@@ -30,55 +30,55 @@ Answers = Sequence[Answer[Any]]
 
 def _name_cells(answers: Answers) -> str:
     """The cells of the answers in short, or their number where they are many."""
-    cells = [(one.streams, one.window_bytes) for one in answers if one.streams is not None]
+    cells = [(answer.streams, answer.window_bytes) for answer in answers if answer.streams is not None]
     return enumerate_cells(cells) if len(cells) <= LONG_ROWS // 2 else f"{len(cells)} combinations"
 
 
 def _describe_precision(answers: Answers) -> Iterator[str]:
     for answer in answers:
-        found = answer.result
-        widest = found.cells[0] if found.cells else None
-        if not found.cells:
+        result = answer.result
+        widest = result.cells[0] if result.cells else None
+        if not result.cells:
             yield "No combination has a usable trial."
-        elif found.reason is StopReason.PRECISE:
+        elif result.reason is StopReason.PRECISE:
             yield "Every median is known within ±5 %."
         elif widest is None or widest.half_width_ratio is None:
-            cells = [one for one in found.cells if one.half_width_ratio is None]
+            cells = [cell for cell in result.cells if cell.half_width_ratio is None]
             has = "has" if len(cells) == 1 else "have"
-            spent = format_count(found.cycles, "cycle")
+            spent = format_count(result.cycles, "cycle")
             yield f"{format_count(len(cells), 'combination')} {has} no confidence interval yet ({spent})."
         else:
-            reached = sum(one.reached for one in found.cells)
+            reached = sum(cell.reached for cell in result.cells)
             yield (
-                f"{reached} of {format_count(len(found.cells), 'median')} known within ±5 %; "
+                f"{reached} of {format_count(len(result.cells), 'median')} known within ±5 %; "
                 f"the widest, {format_cells(widest.name)}, within ±{format_ratio(widest.half_width_ratio)}."
             )
 
 
 def _describe_drift(answers: Answers) -> Iterator[str]:
     for answer in answers:
-        found: Drift = answer.result
-        if found.change.change_ratio is None:
-            reason = format_reason(found.undecided or found.change.undecided)
+        drift: Drift = answer.result
+        if drift.change.change_ratio is None:
+            reason = format_reason(drift.undecided or drift.change.undecided)
             yield f"{DRIFT_WORDS[DriftVerdict.UNDECIDED]} ({reason})."
         else:
-            interval = format_ci(found.change.interval_ratio, format_ratio)
+            interval = format_ci(drift.change.interval_ratio, format_ratio)
             yield (
-                f"{DRIFT_WORDS[found.verdict]}: throughput changed by "
-                f"{format_ratio(found.change.change_ratio)} ({interval})."
+                f"{DRIFT_WORDS[drift.verdict]}: throughput changed by "
+                f"{format_ratio(drift.change.change_ratio)} ({interval})."
             )
 
 
 def _describe_warm_up(answers: Answers) -> Iterator[str]:
-    short = [one for one in answers if one.result.sufficient is False]
-    open_ones = [one for one in answers if one.result.sufficient is None]
+    short = [answer for answer in answers if answer.result.sufficient is False]
+    open_ones = [answer for answer in answers if answer.result.sufficient is None]
     if short:
         yield f"The warm-up was too short with {_name_cells(short)}."
     if len(answers) > len(short) + len(open_ones):
         enough = len(answers) - len(short) - len(open_ones)
         yield f"The warm-up was long enough in {format_count(enough, 'combination')}."
     if open_ones:
-        reasons = dict.fromkeys(format_reason(one.result.undecided) for one in open_ones)
+        reasons = dict.fromkeys(format_reason(open_one.result.undecided) for open_one in open_ones)
         cells = format_count(len(open_ones), "combination")
         yield f"Warm-up undecided in {cells} ({', '.join(reasons)})."
 
@@ -87,7 +87,7 @@ def _describe_serial(answers: Answers) -> Iterator[str]:
     strongest = find_strongest_correlation(answers)
     if strongest is None:
         if answers:
-            reasons = dict.fromkeys(format_reason(one.result.size.undecided) for one in answers)
+            reasons = dict.fromkeys(format_reason(answer.result.size.undecided) for answer in answers)
             yield f"Serial correlation of cycles: undecided ({', '.join(reasons)})."
         return
     size = strongest.result.size
@@ -98,9 +98,9 @@ def _describe_serial(answers: Answers) -> Iterator[str]:
 
 
 def _describe_outliers(answers: Answers) -> Iterator[str]:
-    found = [one for one in answers if one.result.trial_ids]
-    count = sum(len(one.result.trial_ids) for one in found)
-    decided = [one for one in answers if one.result.outliers.undecided is None]
+    result = [answer for answer in answers if answer.result.trial_ids]
+    count = sum(len(item.result.trial_ids) for item in result)
+    decided = [answer for answer in answers if answer.result.outliers.undecided is None]
     if not decided:
         if answers:
             yield "Outliers: too few trials of each combination."
@@ -176,11 +176,11 @@ _SHOWN: Mapping[str, Callable[[Answer[Any]], bool]] = {
 }
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         yield lazy_text(_describe_condition, inputs, condition)
     for name in SENTENCES:
-        yield from outline_tables(inputs, name, _SHOWN.get(name))
+        yield from list_answer_tables(inputs, name, _SHOWN.get(name))
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -191,6 +191,6 @@ SECTION = LazySection(
     key="certainty",
     title="Trials and cycles",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.CERTAINTY,
 )

@@ -31,7 +31,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     gaps: list[Shortfall] = []
     for chapter in _list_chapters(inputs):
         gap = chapter.find_gap(inputs)
-        if gap is not None and not chapter.is_asked_for(inputs):
+        if gap is not None and not chapter.is_requested(inputs):
             continue
         if gap is not None:
             excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
@@ -40,7 +40,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
             repeat = Flag.LAB_LIMITED in (excluded or "")
             gaps.append(Shortfall(title=chapter.title, needs=needs, setting=setting, repeat=repeat))
             continue
-        blocks = tuple(chapter.outline(inputs))
+        blocks = tuple(chapter.blocks(inputs))
         lacking += list_shortfalls(blocks)
         if built := tuple(build_blocks(blocks)):
             sections.append(
@@ -52,7 +52,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
 def _list_chapters(inputs: ReportInputs) -> tuple[LazySection, ...]:
     """The chapters that these results may fill: those of messages alone where nothing else was carried."""
     messages_alone = inputs.message_conditions and not inputs.conditions
-    return tuple(one for one in SECTIONS if one.of_messages or not messages_alone)
+    return tuple(item for item in SECTIONS if item.of_messages or not messages_alone)
 
 
 def _find_exclusion(inputs: ReportInputs) -> str | None:
@@ -65,23 +65,23 @@ def _find_exclusion(inputs: ReportInputs) -> str | None:
         return None
     counts: Counter[str] = Counter()
     for condition in inputs.conditions:
-        counts.update({one.reason: one.trials for one in condition.sample.selection.excluded})
+        counts.update({item.reason: item.trials for item in condition.sample.selection.excluded})
     return f"no usable trial ({', '.join(f'{count} {reason}' for reason, count in sorted(counts.items()))})"
 
 
 def list_lazy_plots(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """Every figure in the order of the report, with its title; none is made."""
-    return tuple(_outline_figures(inputs))
+    return tuple(_list_figure_blocks(inputs))
 
 
 def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
     """The figure of that name, made without any other; None where there is none."""
-    return next((lazy.build() for lazy in _outline_figures(inputs) if lazy.name == name), None)
+    return next((lazy.build() for lazy in _list_figure_blocks(inputs) if lazy.name == name), None)
 
 
-def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def _list_figure_blocks(inputs: ReportInputs) -> Iterator[LazyPlot]:
     for topic in TOPICS:
         yield from topic.list_figures(inputs)
     for chapter in _list_chapters(inputs):
         if chapter.find_gap(inputs) is None:
-            yield from list_plots(chapter.outline(inputs))
+            yield from list_plots(chapter.blocks(inputs))

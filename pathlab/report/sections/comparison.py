@@ -16,10 +16,10 @@ from pathlab.report.sections.comparison_changes import (
     POINTS,
     capitalise_title,
     count_rows,
+    describe_no_verdict,
     format_change,
     list_comparison_warnings,
     list_summaries,
-    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
@@ -49,54 +49,54 @@ SLOTS = {
 }
 
 
-def build_comparison(found: ResultsComparison) -> Report:
+def build_comparison(comparison: ResultsComparison) -> Report:
     """The report of a comparison: the answer on its first page, how it was reached folded below."""
-    names = name_cells(found.rows)
-    folded = Fold(title="Rules, noise floor, and what was not compared", blocks=(_list_notes(found),))
+    names = name_cells(comparison.rows)
+    folded = Fold(title="Rules, noise floor, and what was not compared", blocks=(_list_notes(comparison),))
     return Report(
-        title=f"{', '.join(found.labels[1:])} against {found.labels[0]}",
+        title=f"{', '.join(comparison.labels[1:])} against {comparison.labels[0]}",
         facts=(
             "Comparison of results",
             *names.shared,
-            count_rows(found),
-            f"margin ±{format_ratio(found.rules.margin_ratio)}",
+            count_rows(comparison),
+            f"margin ±{format_ratio(comparison.rules.margin_ratio)}",
             f"PathLab {VERSION}",
         ),
         footer=f"Written by PathLab {VERSION}",
         notices=(),
         recommendations=(),
-        opening=Section(key="answer", title="What changed", blocks=tuple(_list_answer(found, names))),
+        opening=Section(key="answer", title="What changed", blocks=tuple(_list_answer(comparison, names))),
         sections=(Section(key="method", title="How was it compared?", blocks=(folded,)),),
     )
 
 
-def _list_notes(found: ResultsComparison) -> Bullets:
-    return Bullets(items=tuple(list_notes(found)))
+def _list_notes(comparison: ResultsComparison) -> Bullets:
+    return Bullets(items=tuple(list_notes(comparison)))
 
 
-def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
+def _list_answer(comparison: ResultsComparison, names: CellNames) -> Iterator[Block]:
     """For each of the results: sentences, figure, and a table for each metric."""
-    refusal = refuse_verdicts(found)
+    refusal = describe_no_verdict(comparison)
     if refusal:
         yield Paragraph(text=refusal, lead=True)
-    for number, label in enumerate(found.labels[1:], start=1):
-        if len(found.labels) > 2:
-            yield Subheading(text=f"{label} against {found.labels[0]}")
-        for place, text in enumerate(() if refusal else list_summaries(found, label)):
-            yield Paragraph(text=text, lead=place == 0)
-        if not refusal and (warning := warn_of_times(found, label)):
+    for number, label in enumerate(comparison.labels[1:], start=1):
+        if len(comparison.labels) > 2:
+            yield Subheading(text=f"{label} against {comparison.labels[0]}")
+        for index, text in enumerate(() if refusal else list_summaries(comparison, label)):
+            yield Paragraph(text=text, lead=index == 0)
+        if not refusal and (warning := warn_of_times(comparison, label)):
             yield Paragraph(text=warning)
-        for warning in list_comparison_warnings(found) if number == 1 else ():
+        for warning in list_comparison_warnings(comparison) if number == 1 else ():
             yield Paragraph(text=warning)
-        groups = group_rows(found, label)
+        groups = group_rows(comparison, label)
         shown = [rows for rows in groups if _has_interval(rows)]
         for unit in dict.fromkeys((*FIGURES, *(_find_unit(rows[0].metric).unit for rows in shown))):
             drawn = [rows for rows in shown if _find_unit(rows[0].metric).unit == unit]
             if drawn:
                 name = FIGURES.get(unit, f"changes-{drawn[0][0].metric.name}")
-                yield _draw(drawn, f"{name}-{number}", found, names)
+                yield _draw(drawn, f"{name}-{number}", comparison, names)
         for rows in groups:
-            yield _tabulate(rows, f"rows-{rows[0].metric.name}-{number}", found, names)
+            yield _build_table(rows, f"rows-{rows[0].metric.name}-{number}", comparison, names)
 
 
 def _has_interval(rows: Sequence[ComparisonRow]) -> bool:
@@ -104,10 +104,10 @@ def _has_interval(rows: Sequence[ComparisonRow]) -> bool:
 
 
 def _draw(
-    groups: Sequence[Sequence[ComparisonRow]], name: str, found: ResultsComparison, names: CellNames
+    groups: Sequence[Sequence[ComparisonRow]], name: str, comparison: ResultsComparison, names: CellNames
 ) -> Plot:
     """The change of each combination with its interval, a panel for each metric; the margin is shaded."""
-    confidence = format_ratio(1 - found.rules.alpha_ratio)
+    confidence = format_ratio(1 - comparison.rules.alpha_ratio)
     sentences = [f"Points: changes; lines: {confidence} confidence intervals; shaded: within the margin."]
     hidden = max(map(len, groups)) - DRAWN_ROWS
     if hidden > 0:
@@ -117,7 +117,7 @@ def _draw(
     return Plot(
         name=name,
         title=f"Change of {groups[0][0].metric.title if len(groups) == 1 else 'each combination'}",
-        condition=f"{groups[0][0].label} against {found.labels[0]}",
+        condition=f"{groups[0][0].label} against {comparison.labels[0]}",
         sentence=" ".join(sentences),
         panels=tuple(build_change_panel(choose_most_changed(rows, DRAWN_ROWS), names) for rows in groups),
         shared_x=True,
@@ -199,13 +199,13 @@ def _describe_point(row: ComparisonRow, names: CellNames) -> str:
     return f"{names.format(row.cell)}: {change} ({interval})"
 
 
-def _tabulate(
-    rows: Sequence[ComparisonRow], name: str, found: ResultsComparison, names: CellNames
+def _build_table(
+    rows: Sequence[ComparisonRow], name: str, comparison: ResultsComparison, names: CellNames
 ) -> TableBlock:
     """Every combination of one metric; beside the verdict its p-value and why it is undecided."""
-    columns = list_change_columns(rows, found, names)
-    headings = [f"{one.name} ({one.unit})" if one.unit else one.name for one in columns]
-    cells = [list(one.texts) for one in columns]
+    columns = list_change_columns(rows, comparison, names)
+    headings = [f"{column.name} ({column.unit})" if column.unit else column.name for column in columns]
+    cells = [list(column.texts) for column in columns]
     if columns[-1].name == "Verdict":
         cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
         headings.insert(-1, "p")

@@ -59,36 +59,38 @@ def format_metric(value: float | None, metric: Measure) -> str:
     return text.replace("-", "−")
 
 
-def refuse_verdicts(found: ResultsComparison) -> str | None:
+def describe_no_verdict(comparison: ResultsComparison) -> str | None:
     """The sentence for results of which every row has too few trials; None where one has enough."""
-    if any(row.reason != TOO_FEW_TRIALS for row in found.rows):
+    if any(row.reason != TOO_FEW_TRIALS for row in comparison.rows):
         return None
-    return f"{_mark(found)}No verdict: {_describe_few(found.rows, found.least_trials)}."
+    return f"{_mark(comparison)}No verdict: {_describe_few(comparison.rows, comparison.least_trials)}."
 
 
-def list_comparison_warnings(found: ResultsComparison) -> Iterator[str]:
+def list_comparison_warnings(comparison: ResultsComparison) -> Iterator[str]:
     """Which trials count in spite of a flag, and which combinations have no usable trial."""
-    if found.provisional:
+    if comparison.provisional:
         counts = "; ".join(
-            f"in {label} {', '.join(f'{one.trials} {one.reason}' for one in flagged)}"
-            for label, flagged in found.flagged.items()
+            f"in {label} {', '.join(f'{item.trials} {item.reason}' for item in flagged)}"
+            for label, flagged in comparison.flagged.items()
             if flagged
         )
         yield f"{PROVISIONAL}: provisional, as flagged trials count (--all): {counts}."
-    for label in dict.fromkeys(label for label, _ in found.unusable):
-        cells = [cell for side, cell in found.unusable if side == label]
+    for label in dict.fromkeys(label for label, _ in comparison.unusable):
+        cells = [cell for side, cell in comparison.unusable if side == label]
         shown = "; ".join(map(format_compared_cell, cells[:NAMED_CELLS]))
         more = f"; {len(cells) - NAMED_CELLS} more" if len(cells) > NAMED_CELLS else ""
         yield f"Not compared, as no trial of {label} is usable: {shown}{more}."
 
 
-def list_summaries(found: ResultsComparison, label: str) -> tuple[str, ...]:
+def list_summaries(comparison: ResultsComparison, label: str) -> tuple[str, ...]:
     """What changed from the first results to ``label``: a sentence for each metric."""
-    metrics = dict.fromkeys(row.metric.name for row in found.rows if row.label == label)
-    names = name_cells(found.rows)
+    metrics = dict.fromkeys(row.metric.name for row in comparison.rows if row.label == label)
+    names = name_cells(comparison.rows)
     return tuple(
         _summarise(
-            [row for row in found.rows if row.label == label and row.metric.name == metric], found, names
+            [row for row in comparison.rows if row.label == label and row.metric.name == metric],
+            comparison,
+            names,
         )
         for metric in metrics
     )
@@ -124,7 +126,7 @@ def capitalise_title(metric: Measure) -> str:
     return title if title[1:2].isupper() else title[0].upper() + title[1:]
 
 
-def _summarise(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> str:
+def _summarise(rows: Sequence[ComparisonRow], comparison: ResultsComparison, names: CellNames) -> str:
     """One metric's rows as a sentence: what changed, what is equal, what is undecided and why."""
     metric = rows[0].metric
     subject, total = capitalise_title(metric), len(rows)
@@ -132,37 +134,37 @@ def _summarise(rows: Sequence[ComparisonRow], found: ResultsComparison, names: C
     equal = [row for row in rows if row.verdict is ChangeVerdict.EQUIVALENT]
     clauses: list[str] = []
     if changed:
-        texts = list(_describe_changes(changed, total, found, names))
+        texts = list(_describe_changes(changed, total, comparison, names))
         clauses.append(f"{subject} {' and '.join(texts)}")
     if equal and changed:
-        margin = format_margins(equal, found.rules.margin_ratio)
+        margin = format_margins(equal, comparison.rules.margin_ratio)
         clauses.append(f"{len(equal)} {'is' if len(equal) == 1 else 'are'} equal within {margin}")
     elif equal:
-        margin = format_margins(equal, found.rules.margin_ratio)
+        margin = format_margins(equal, comparison.rules.margin_ratio)
         clauses.append(f"{subject} is equal within {margin} {_describe_where(equal, total, names)}")
-    undecided = list(_describe_undecided(rows, found))
+    undecided = list(_describe_undecided(rows, comparison))
     if not clauses and len(undecided) == 1:
         clauses.append(f"{subject} is undecided {_describe_where(rows, total, names)}: {undecided[0][1]}")
     else:
         texts = [f"{count} undecided: {reason}" for count, reason in undecided]
         clauses += texts if clauses else [f"{subject}: {texts[0]}", *texts[1:]]
-    return f"{_mark(found)}{'; '.join(clauses)}."
+    return f"{_mark(comparison)}{'; '.join(clauses)}."
 
 
-def _mark(found: ResultsComparison) -> str:
+def _mark(comparison: ResultsComparison) -> str:
     """What a sentence begins with whose numbers are provisional."""
-    return "Provisional: " if found.provisional else ""
+    return "Provisional: " if comparison.provisional else ""
 
 
 def _describe_changes(
-    changed: Sequence[ComparisonRow], total: int, found: ResultsComparison, names: CellNames
+    changed: Sequence[ComparisonRow], total: int, comparison: ResultsComparison, names: CellNames
 ) -> Iterator[str]:
     """What fell and what rose, the more frequent first, by how much and where.
 
     Several rows: from the least change to the largest, and from the lowest end of their intervals to the
     highest, which all of them hold at once with the confidence of one.
     """
-    rules = found.rules
+    rules = comparison.rules
     fell = [row for row in changed if _measure(row) < 0]
     rose = [row for row in changed if _measure(row) > 0]
     for verb, group in sorted((("fell", fell), ("rose", rose)), key=lambda pair: -len(pair[1])):
@@ -186,15 +188,17 @@ def _describe_where(rows: Sequence[ComparisonRow], total: int, names: CellNames)
     return f"in {len(rows)} of {total} combinations"
 
 
-def _describe_undecided(rows: Sequence[ComparisonRow], found: ResultsComparison) -> Iterator[tuple[int, str]]:
+def _describe_undecided(
+    rows: Sequence[ComparisonRow], comparison: ResultsComparison
+) -> Iterator[tuple[int, str]]:
     """For each reason, how many rows are undecided, why, and what would decide them."""
     for reason in dict.fromkeys(row.reason for row in rows if row.verdict is ChangeVerdict.UNDECIDED):
         group = [row for row in rows if row.reason == reason]
         noise = group[0].noise
         if reason == TOO_FEW_TRIALS:
-            text = _describe_few(group, found.least_trials)
+            text = _describe_few(group, comparison.least_trials)
         elif reason == Undecided.INCONCLUSIVE:
-            margin = format_margins(group, found.rules.margin_ratio)
+            margin = format_margins(group, comparison.rules.margin_ratio)
             text = (
                 f"interval{'s reach' if len(group) > 1 else ' reaches'} beyond {margin}, more trials needed"
             )
@@ -216,10 +220,12 @@ def _describe_few(rows: Iterable[ComparisonRow], needed: int) -> str:
     return f"{number} trials per side are too few ({needed} needed)"
 
 
-def count_rows(found: ResultsComparison) -> str:
+def count_rows(comparison: ResultsComparison) -> str:
     """How many rows have which verdict."""
-    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
-    return f"{format_count(len(found.rows), 'row')}: {counts}"
+    counts = ", ".join(
+        f"{comparison.count(change)} {change}" for change in ChangeVerdict if comparison.count(change)
+    )
+    return f"{format_count(len(comparison.rows), 'row')}: {counts}"
 
 
 def _percent(ratio: float) -> float:

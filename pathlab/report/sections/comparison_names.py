@@ -29,7 +29,7 @@ class CellNames:
             source="" if self.path else cell.source,
             destination="" if self.path else cell.destination,
             congestion="" if self.congestion else cell.congestion,
-            settings=tuple(one for one in cell.settings if one not in self.settings),
+            settings=tuple(setting for setting in cell.settings if setting not in self.settings),
         )
         return format_compared_cell(own)
 
@@ -43,7 +43,7 @@ def name_cells(rows: Sequence[ComparisonRow]) -> CellNames:
     parts = (
         *((format_path(first),) if path else ()),
         *((first.congestion,) if congestion else ()),
-        *_format_settings(one for one in first.settings if one in settings),
+        *_format_settings(setting for setting in first.settings if setting in settings),
     )
     return CellNames(
         shared=tuple(part for part in parts if part), path=path, congestion=congestion, settings=settings

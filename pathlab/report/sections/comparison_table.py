@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.names import WORD_COLUMNS
+from pathlab.report.names import TEXT_COLUMNS
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
+    describe_no_verdict,
     format_change,
     format_metric,
     list_comparison_warnings,
     list_summaries,
-    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_text import list_notes
@@ -28,36 +28,36 @@ from pathlab.units import NOT_MEASURED, format_ratio
 PRIORITIES = {"Trials": 4, "Before": 3, "After": 2, "Verdict": 1}
 
 
-def render_comparison(found: ResultsComparison, console: Console) -> None:
+def render_comparison(comparison: ResultsComparison, console: Console) -> None:
     """Print what changed in sentences, then a table for each of the results and metrics, then the notes."""
-    names = name_cells(found.rows)
-    if refusal := refuse_verdicts(found):
+    names = name_cells(comparison.rows)
+    if refusal := describe_no_verdict(comparison):
         console.print(PrintedParagraph(refusal, "bold"))
-    for label in () if refusal else found.labels[1:]:
-        if len(found.labels) > 2:
+    for label in () if refusal else comparison.labels[1:]:
+        if len(comparison.labels) > 2:
             console.print(f"{label}:", soft_wrap=True)
-        for sentence in list_summaries(found, label):
+        for sentence in list_summaries(comparison, label):
             console.print(PrintedParagraph(sentence, "bold"))
-        if warning := warn_of_times(found, label):
+        if warning := warn_of_times(comparison, label):
             console.print(PrintedParagraph(warning))
-    for warning in list_comparison_warnings(found):
+    for warning in list_comparison_warnings(comparison):
         console.print(PrintedParagraph(warning, "yellow"))
     console.print()
-    console.print(f"Before: {found.labels[0]}", soft_wrap=True)
-    for label in found.labels[1:]:
+    console.print(f"Before: {comparison.labels[0]}", soft_wrap=True)
+    for label in comparison.labels[1:]:
         console.print(f"After: {label}", soft_wrap=True)
-        for rows in group_rows(found, label):
+        for rows in group_rows(comparison, label):
             console.print()
-            _print_table(rows, found, names, console)
+            _print_table(rows, comparison, names, console)
         console.print()
-    for line in list_notes(found):
+    for line in list_notes(comparison):
         console.print(PrintedParagraph(line))
 
 
-def group_rows(found: ResultsComparison, label: str) -> list[list[ComparisonRow]]:
+def group_rows(comparison: ResultsComparison, label: str) -> list[list[ComparisonRow]]:
     """The rows of ``label``, those of each metric together."""
     groups: dict[str, list[ComparisonRow]] = {}
-    for row in found.rows:
+    for row in comparison.rows:
         if row.label == label:
             groups.setdefault(row.metric.name, []).append(row)
     return list(groups.values())
@@ -73,7 +73,7 @@ class ChangeColumn:
 
 
 def list_change_columns(
-    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames
+    rows: Sequence[ComparisonRow], comparison: ResultsComparison, names: CellNames
 ) -> list[ChangeColumn]:
     """The columns of one metric's rows, without empty ones and without trials where all have as many."""
     changes = [format_change(row) for row in rows]
@@ -82,7 +82,7 @@ def list_change_columns(
         ("Before", [format_metric(row.before_median, row.metric) for row in rows]),
         ("After", [format_metric(row.after_median, row.metric) for row in rows]),
         ("Change", [change for change, _ in changes]),
-        (f"{format_ratio(1 - found.rules.alpha_ratio)} CI", [interval for _, interval in changes]),
+        (f"{format_ratio(1 - comparison.rules.alpha_ratio)} CI", [interval for _, interval in changes]),
         ("Trials", [format_trials(row) for row in rows]),
         ("Verdict", [str(row.verdict) for row in rows]),
     ]
@@ -91,7 +91,7 @@ def list_change_columns(
     if all(text == NOT_MEASURED for text in intervals):
         hidden |= {columns[4][0], "Verdict"}  # the sentence says why there is none
     shown = [_move_unit(name, texts) for name, texts in columns if name not in hidden]
-    return [_mark_provisional(one) for one in shown] if found.provisional else shown
+    return [_mark_provisional(item) for item in shown] if comparison.provisional else shown
 
 
 def _mark_provisional(column: ChangeColumn) -> ChangeColumn:
@@ -126,21 +126,21 @@ def _move_unit(name: str, texts: Sequence[str]) -> ChangeColumn:
 
 
 def _print_table(
-    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames, console: Console
+    rows: Sequence[ComparisonRow], comparison: ResultsComparison, names: CellNames, console: Console
 ) -> None:
-    columns = list_change_columns(rows, found, names)
+    columns = list_change_columns(rows, comparison, names)
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]))
     PrintedTable(
         columns=[
             PrintedColumn(
-                f"{one.name} {one.unit}".rstrip(),
-                PRIORITIES.get(one.name, 0),
-                left=number == 0 or one.name in WORD_COLUMNS,
+                f"{column.name} {column.unit}".rstrip(),
+                PRIORITIES.get(column.name, 0),
+                left=number == 0 or column.name in TEXT_COLUMNS,
                 wraps=number == 0,
             )
-            for number, one in enumerate(columns)
+            for number, column in enumerate(columns)
         ],
-        rows=list(zip(*(one.texts for one in columns), strict=True)),
+        rows=list(zip(*(column.texts for column in columns), strict=True)),
         title=title,
         elsewhere="--json",
     ).print_to(console)

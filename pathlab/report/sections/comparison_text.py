@@ -18,38 +18,39 @@ from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, Compari
 JSON_VERSION = 1
 
 
-def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
+def describe_comparison(comparison: ResultsComparison) -> dict[str, Any]:
     """The comparison as JSON; ``version`` rises when a key changes its meaning."""
     return {
         "type": "pathlab-comparison",
         "version": JSON_VERSION,
-        "results": list(found.labels),
-        "baseline": found.labels[0],
-        "margin_ratio": found.rules.margin_ratio,
-        "alpha_ratio": found.rules.alpha_ratio,
+        "results": list(comparison.labels),
+        "baseline": comparison.labels[0],
+        "margin_ratio": comparison.rules.margin_ratio,
+        "alpha_ratio": comparison.rules.alpha_ratio,
         "correction": "holm",
-        "verdicts": {str(change): found.count(change) for change in ChangeVerdict},
-        "rows": [_describe_row(row) for row in found.rows],
-        "provisional": found.provisional,
-        "alone": [{"results": label, **cell.describe()} for label, cell in found.alone],
-        "unusable": [{"results": label, **cell.describe()} for label, cell in found.unusable],
+        "verdicts": {str(change): comparison.count(change) for change in ChangeVerdict},
+        "rows": [_describe_row(row) for row in comparison.rows],
+        "provisional": comparison.provisional,
+        "alone": [{"results": label, **cell.describe()} for label, cell in comparison.alone],
+        "unusable": [{"results": label, **cell.describe()} for label, cell in comparison.unusable],
         "flagged_trials": {
-            label: {count.reason: count.trials for count in counts} for label, counts in found.flagged.items()
+            label: {count.reason: count.trials for count in counts}
+            for label, counts in comparison.flagged.items()
         },
         "left_out_trials": {
-            label: sum(count.trials for count in counts) for label, counts in found.excluded.items()
+            label: sum(count.trials for count in counts) for label, counts in comparison.excluded.items()
         },
-        "ignored_settings": list(found.ignored_settings),
+        "ignored_settings": list(comparison.ignored_settings),
         "unlike": [
-            {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
-            for one in found.unlike
+            {"results": item.label, "fact": item.fact, "before": list(item.before), "after": list(item.after)}
+            for item in comparison.unlike
         ],
-        "ignored_on_purpose": list(found.rules.ignored),
+        "ignored_on_purpose": list(comparison.rules.ignored),
         "spans": [
-            {"results": one.label, "first_utc": one.first.isoformat(), "last_utc": one.last.isoformat()}
-            for one in found.spans
+            {"results": span.label, "first_utc": span.first.isoformat(), "last_utc": span.last.isoformat()}
+            for span in comparison.spans
         ],
-        "least_trials": found.least_trials,
+        "least_trials": comparison.least_trials,
     }
 
 
@@ -82,57 +83,57 @@ def _describe_row(row: ComparisonRow) -> dict[str, Any]:
     }
 
 
-def list_notes(found: ResultsComparison) -> Iterator[str]:
+def list_notes(comparison: ResultsComparison) -> Iterator[str]:
     """How changes were tested, the noise floor, and what was not compared; a sentence each."""
-    undecided = all(row.reason == TOO_FEW_TRIALS for row in found.rows)
-    yield " ".join(_describe_method(found, undecided=undecided))
-    noises = ", ".join(_list_noises(found))
+    undecided = all(row.reason == TOO_FEW_TRIALS for row in comparison.rows)
+    yield " ".join(_describe_method(comparison, undecided=undecided))
+    noises = ", ".join(_list_noises(comparison))
     yield (
         f"Noise floor (difference between unchanged results): {noises}."
         if noises
         else "Noise floor: unknown (too few trials)."
     )
-    yield from filter(None, (note_times(found, label) for label in found.labels[1:]))
-    for one in found.unlike:
-        was, is_now = (", ".join(texts) for texts in (one.before, one.after))
-        yield f"Different in {one.label}: {one.fact}, {was} before and {is_now} after."
-    yield from _list_alone(found)
-    for label, counts in found.excluded.items():
+    yield from filter(None, (note_times(comparison, label) for label in comparison.labels[1:]))
+    for item in comparison.unlike:
+        was, is_now = (", ".join(texts) for texts in (item.before, item.after))
+        yield f"Different in {item.label}: {item.fact}, {was} before and {is_now} after."
+    yield from _list_alone(comparison)
+    for label, counts in comparison.excluded.items():
         if counts:
-            yield f"Excluded from {label}: {', '.join(f'{one.trials} {one.reason}' for one in counts)}."
-    if found.ignored_settings:
-        yield f"Not in all results, so not compared: {', '.join(found.ignored_settings)}."
+            yield f"Excluded from {label}: {', '.join(f'{count.trials} {count.reason}' for count in counts)}."
+    if comparison.ignored_settings:
+        yield f"Not in all results, so not compared: {', '.join(comparison.ignored_settings)}."
 
 
-def _describe_method(found: ResultsComparison, *, undecided: bool) -> Iterator[str]:
+def _describe_method(result: ResultsComparison, *, undecided: bool) -> Iterator[str]:
     """What a change and its interval are, and which rule gives the verdict."""
     yield "Change: after against before, the median over all pairs of trials (Hodges-Lehmann)."
-    if any(row.metric.unit == "ratio" for row in found.rows):
+    if any(row.metric.unit == "ratio" for row in result.rows):
         yield f"{POINTS}: percentage points."
     if undecided:
         return
     yield (
-        f"Intervals allow for serial correlation of trials and for {format_count(len(found.rows), 'row')} "
+        f"Intervals allow for serial correlation of trials and for {format_count(len(result.rows), 'row')} "
         "(Holm's correction). Better or worse: the interval does not contain 'no change'. Equivalent: it "
-        f"lies within {', '.join(_list_margins(found))}. A verdict needs {found.least_trials} trials per "
+        f"lies within {', '.join(_list_margins(result))}. A verdict needs {result.least_trials} trials per "
         "side."
     )
 
 
-def _list_noises(found: ResultsComparison) -> Iterator[str]:
-    for metric, noise in dict.fromkeys((row.metric, row.noise) for row in found.rows):
+def _list_noises(comparison: ResultsComparison) -> Iterator[str]:
+    for metric, noise in dict.fromkeys((row.metric, row.noise) for row in comparison.rows):
         if noise is not None:
             yield f"{metric.name} {format_noise(noise, metric)}"
 
 
-def _list_margins(found: ResultsComparison) -> Iterator[str]:
+def _list_margins(comparison: ResultsComparison) -> Iterator[str]:
     """The margins of equivalence of the metrics that were compared."""
-    margin_ratio = found.rules.margin_ratio
-    metrics = {row.metric.name: row.metric for row in found.rows}
+    margin_ratio = comparison.rules.margin_ratio
+    metrics = {row.metric.name: row.metric for row in comparison.rows}
     if any(metric.bound is None for metric in metrics.values()):
         low, _, high = (100 * (mark - 1) for mark in list_thresholds(margin_ratio))
         yield f"−{abs(low):.3g} to +{high:.3g} %"
-    for metric in dict.fromkeys(row.metric for row in found.rows if row.least_margin):
+    for metric in dict.fromkeys(row.metric for row in comparison.rows if row.least_margin):
         yield f"±{format_metric(metric.least_margin, metric)} where the {metric.title} is short"
     if "drtt" in metrics:
         yield f"{format_margin(metrics['drtt'], margin_ratio)} for dRTT"
@@ -142,14 +143,14 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
             break
 
 
-def _list_alone(found: ResultsComparison) -> Iterator[str]:
+def _list_alone(comparison: ResultsComparison) -> Iterator[str]:
     """Combinations of one side alone, grouped by all settings besides streams and window."""
     groups: dict[tuple[str, ComparedCell], list[tuple[int, int | None]]] = {}
-    for label, one in found.alone:
-        if COMPARED in (one.streams, one.window_bytes):
-            yield f"Only in {label}: {format_compared_cell(one)}."
+    for label, item in comparison.alone:
+        if COMPARED in (item.streams, item.window_bytes):
+            yield f"Only in {label}: {format_compared_cell(item)}."
             continue
-        cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
-        groups.setdefault((label, replace(one, streams=0, window_bytes=0)), []).append(cell)
-    for (label, one), cells in groups.items():
-        yield f"Only in {label}: {format_compared_cell(one, enumerate_cells(cells))}."
+        cell = (item.streams, None if item.window_bytes < 0 else item.window_bytes)
+        groups.setdefault((label, replace(item, streams=0, window_bytes=0)), []).append(cell)
+    for (label, item), cells in groups.items():
+        yield f"Only in {label}: {format_compared_cell(item, enumerate_cells(cells))}."

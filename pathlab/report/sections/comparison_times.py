@@ -10,17 +10,17 @@ from pathlab.study.comparison.rows import ResultsComparison
 OTHER_PATH = "How the path differs between these times is part of every difference."
 
 
-def warn_of_times(found: ResultsComparison, label: str) -> str | None:
+def warn_of_times(comparison: ResultsComparison, label: str) -> str | None:
     """The sentence beside the answer where ``label`` was measured at other hours than the first results.
 
     Or where hours or days lie between the two.
     """
-    spans = _find_spans(found, label)
+    spans = _find_spans(comparison, label)
     if spans is None:
         return None
     before, after = spans
     if before.overlaps(after) and not before.shares_hours_with(after):
-        texts = ", ".join(f"{one.label} {_format_hours(one.hours)}" for one in spans)
+        texts = ", ".join(f"{span.label} {_format_hours(span.hours)}" for span in spans)
         return f"Measured at other hours of the day: {texts} UTC. {OTHER_PATH}"
     if before.overlaps(after) or (not before.is_far_from(after) and before.shares_hours_with(after)):
         return None
@@ -28,18 +28,18 @@ def warn_of_times(found: ResultsComparison, label: str) -> str | None:
     return f"{_describe(spans)}{hours}. {OTHER_PATH}"
 
 
-def note_times(found: ResultsComparison, label: str) -> str | None:
+def note_times(comparison: ResultsComparison, label: str) -> str | None:
     """The sentence among the notes where ``label`` was measured soon before or after the first results."""
-    spans = _find_spans(found, label)
-    if spans is None or spans[0].overlaps(spans[1]) or warn_of_times(found, label) is not None:
+    spans = _find_spans(comparison, label)
+    if spans is None or spans[0].overlaps(spans[1]) or warn_of_times(comparison, label) is not None:
         return None
     return f"{_describe(spans)}."
 
 
-def _find_spans(found: ResultsComparison, label: str) -> tuple[MeasuredSpan, MeasuredSpan] | None:
+def _find_spans(comparison: ResultsComparison, label: str) -> tuple[MeasuredSpan, MeasuredSpan] | None:
     """The spans of the first results and of ``label``; None where one is not known."""
-    spans = {span.label: span for span in found.spans}
-    before, after = spans.get(found.labels[0]), spans.get(label)
+    spans = {span.label: span for span in comparison.spans}
+    before, after = spans.get(comparison.labels[0]), spans.get(label)
     return None if before is None or after is None else (before, after)
 
 

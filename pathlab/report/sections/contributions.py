@@ -22,7 +22,7 @@ NAMED_STREAMS_MAX = 16
 SENT = " What each stream carried is the sender's count: the receiver's intervals were not recorded."
 
 
-def outline_contributions(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
+def list_contribution_blocks(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
     """The figure of one combination, to be made: named ``contributions-1-8-64KiB``."""
     window = format_window(cell.window_bytes).replace(" ", "").replace(".", "-")
     return LazyPlot(
@@ -76,8 +76,8 @@ def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:
         noun = "tenth"
         stacks = [sum_tenths(rates) for rates in stacks]
     height = np.full((len(bars), max(len(stack) for stack in stacks)), np.nan)
-    for place, stack in enumerate(stacks):
-        height[place, : len(stack)] = stack
+    for index, stack in enumerate(stacks):
+        height[index, : len(stack)] = stack
     bottom = np.cumsum(np.nan_to_num(height), axis=1) - np.nan_to_num(height)
     x = np.arange(1.0, len(bars) + 1)
     layers = tuple(
@@ -90,7 +90,7 @@ def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:
         )
         for number in range(height.shape[1])
     )
-    ticks = tuple(float(place) for place in x)
+    ticks = tuple(float(index) for index in x)
     labels = tuple(str(cycle) for cycle, _ in bars)
     across = Axis(label="Cycle", ticks=ticks, tick_labels=labels)
     unit = "Throughput" if noun == "stream" else "Throughput by tenths of the streams, slowest at the bottom"

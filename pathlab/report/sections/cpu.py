@@ -23,7 +23,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import outline_answers
+from pathlab.report.sections.answer_tables import defer_answer_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -69,11 +69,11 @@ def plot_costs(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
                 clouds = [gather(cell, slot, cells, axes, of.THROUGHPUT)] if cells else []
                 drawn = draw_clouds(clouds, (unit.size, 1.0), inputs.points // 3)
                 layers += [replace(layer, legend=False, hollow=hollow) for layer in drawn.layers]
-            found: CpuCost | None = answers.get(f"{end} {cell}")
-            if found is not None and found.n and counted:
+            cpu_cost: CpuCost | None = answers.get(f"{end} {cell}")
+            if cpu_cost is not None and cpu_cost.n and counted:
                 cloud = gather(cell, slot, counted, axes, of.THROUGHPUT)
-                lines.append(_draw_line(cell, slot, found, (cloud.x[~np.isnan(cloud.y)], unit)))
-                sentences.append(_describe_line(f"{end.capitalize()}, {cell}", found))
+                lines.append(_draw_line(cell, slot, cpu_cost, (cloud.x[~np.isnan(cloud.y)], unit)))
+                sentences.append(_describe_line(f"{end.capitalize()}, {cell}", cpu_cost))
         if layers:
             panels.append(
                 Panel(
@@ -169,18 +169,18 @@ def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
     return Quantity(label="CPU", take=lambda sample: sample.measure_cpu_percent(end, names))
 
 
-def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, DisplayUnit]) -> Curve:
+def _draw_line(cell: str, slot: int, cpu_cost: CpuCost, across: tuple[Floats, DisplayUnit]) -> Curve:
     """The line with intercept over the range of what was measured; nothing where it is undecided."""
     rates, unit = across
     ends = np.array([np.nanmin(rates), np.nanmax(rates)])
-    values = found.with_intercept.predict_percent(ends)
+    values = cpu_cost.with_intercept.predict_percent(ends)
     return Curve(name=cell, x=ends / unit.size, y=values, slot=slot, markers=False)
 
 
-def _describe_line(name: str, found: CpuCost) -> str:
-    line = found.with_intercept
+def _describe_line(name: str, cpu_cost: CpuCost) -> str:
+    line = cpu_cost.with_intercept
     if line.slope_percent_per_gbit_s is None:
-        return f"{name}: undecided ({format_reason(line.undecided or found.undecided)})."
+        return f"{name}: undecided ({format_reason(line.undecided or cpu_cost.undecided)})."
     interval = format_ci(line.slope_interval_percent_per_gbit_s, format_figure)
     return (
         f"{name}: {format_figure(line.slope_percent_per_gbit_s)} % per Gbit/s ({interval}), "
@@ -197,10 +197,10 @@ def _describe_ends(name: str, cells: tuple[Cell, ...], spreads: list[Spread]) ->
     return f"{name}: {first} with {few}, {last} with {many}."
 
 
-def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
+def _build_products_table(condition: MeasuredCondition) -> Iterator[Block]:
     """CPU and throughput of every cell at equal streams × window."""
     rows = [
-        (format_bytes(product), cell.name, str(len(cell.sample)), *_tabulate_part(cell))
+        (format_bytes(product), cell.name, str(len(cell.sample)), *_build_part_table(cell))
         for product, cells in _find_series(condition).items()
         for cell in cells
     ]
@@ -214,7 +214,7 @@ def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
     )
 
 
-def _tabulate_part(cell: Cell) -> tuple[str, ...]:
+def _build_part_table(cell: Cell) -> tuple[str, ...]:
     percents = [
         format_figure(cell.measure(_percent_quantity(end, CPU_PARTS[name]).take).median)
         for end in ENDS
@@ -236,14 +236,14 @@ def _has_cells(condition: MeasuredCondition) -> bool:
     return _has_cpu(condition) and len({cell.name for cell in condition.every_cell}) > 1
 
 
-def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_cost_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_cells(condition):
             lacks = partial(find_shortfall, inputs, "cpu_cost", condition)
             yield lazy_plot(
                 condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition, lacks=lacks
             )
-            yield outline_answers(inputs, "cpu_cost", condition)
+            yield defer_answer_table(inputs, "cpu_cost", condition)
 
 
 def _find_costs_gap(inputs: ReportInputs) -> str | None:
@@ -254,7 +254,7 @@ def _find_costs_gap(inputs: ReportInputs) -> str | None:
     return None
 
 
-def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_product_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         products = _find_series(condition) if _has_cpu(condition) else {}
         for at, product in enumerate(products):
@@ -270,7 +270,7 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
                 on_demand=at >= PRODUCTS_SHOWN,
             )
         if products:
-            yield lazy_text(_tabulate_products, condition)
+            yield lazy_text(_build_products_table, condition)
 
 
 def _choose_windows(inputs: ReportInputs) -> str | None:
@@ -301,7 +301,7 @@ COSTS = LazySection(
     key="cpu-cost",
     title=COSTS_TITLE,
     find_gap=_find_costs_gap,
-    outline=_outline_costs,
+    blocks=_list_cost_blocks,
     question=Question.COST,
     choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )
@@ -309,7 +309,7 @@ PRODUCTS = LazySection(
     key="fixed-product",
     title="CPU by number of streams at the same total window",
     find_gap=_find_products_gap,
-    outline=_outline_products,
+    blocks=_list_product_blocks,
     question=Question.COST,
     choose_setting=_choose_windows,
 )

@@ -19,7 +19,7 @@ from pathlab.report.datagram_answers import (
     is_search,
     list_flows,
 )
-from pathlab.report.datagram_table import tabulate_flows
+from pathlab.report.datagram_table import build_flows_table
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Scale
 from pathlab.report.sections.answer_tables import build_answer_table, format_note
@@ -48,11 +48,11 @@ _PARTS = (
 )
 
 
-def outline_opening_datagrams(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_opening_datagrams(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """What is seen first: the loss of every combination, by who lost it; nothing of a search's steps."""
     flows = () if is_search(inputs.study) else list_flows(inputs.study)
-    for number, path in enumerate(dict.fromkeys(one.path for one in flows), 1):
-        chosen = choose_evenly([one for one in flows if one.path == path], ROWS_MAX)
+    for number, path in enumerate(dict.fromkeys(flow.path for flow in flows), 1):
+        chosen = choose_evenly([flow for flow in flows if flow.path == path], ROWS_MAX)
         yield LazyPlot(
             name=f"datagram-loss-{number}",
             title="Loss of UDP datagrams",
@@ -63,10 +63,10 @@ def outline_opening_datagrams(inputs: ReportInputs) -> Iterator[LazyPlot]:
 
 def draw_losses(flows: Sequence[NamedFlow]) -> Drawing:
     """The share lost of each combination with its interval, and the parts of host and path."""
-    axis = build_row_axis("Combination", [one.name or one.path for one in flows])
+    axis = build_row_axis("Combination", [flow.name or flow.path for flow in flows])
     heights = np.array(axis.ticks)
-    losses = [one.figures.loss for one in flows]
-    ends = [[one.interval_ratio.low, one.interval_ratio.high, None] for one in losses]
+    losses = [flow.figures.loss for flow in flows]
+    ends = [[loss.interval_ratio.low, loss.interval_ratio.high, None] for loss in losses]
     layers: list[Layer] = [
         Curve(
             name="95 % CI",
@@ -78,12 +78,14 @@ def draw_losses(flows: Sequence[NamedFlow]) -> Drawing:
         )
     ]
     for slot, (name, key) in enumerate(_PARTS):
-        shares = [_share(one, key) for one in flows]
+        shares = [_share(flow, key) for flow in flows]
         if not np.isnan(shares).all():
             texts = [f"{name} {share:.3g} %" for share in shares]
             if key == "lost":
-                texts = [format_loss_ratio(one.figures.loss) for one in flows]
-            hover = tuple(f"{one.name or one.path}: {text}" for one, text in zip(flows, texts, strict=True))
+                texts = [format_loss_ratio(flow.figures.loss) for flow in flows]
+            hover = tuple(
+                f"{flow.name or flow.path}: {text}" for flow, text in zip(flows, texts, strict=True)
+            )
             layers.append(
                 Points(name=name, x=np.array(shares), y=heights, slot=slot, hollow=slot > 0, hover=hover)
             )
@@ -99,13 +101,13 @@ def _share(flow: NamedFlow, key: str) -> float:
     return float("nan") if count is None or not sent else PERCENT * count / sent
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     flows = list_flows(inputs.study)
     yield lazy_text(_state, flows)
-    yield lazy_text(_tabulate, inputs, flows, "datagrams")
-    yield from _outline_order(inputs, flows)
+    yield lazy_text(_build_table, inputs, flows, "datagrams")
+    yield from _list_order_blocks(inputs, flows)
     for name in TABLES[1:]:
-        yield lazy_text(_tabulate, inputs, flows, name)
+        yield lazy_text(_build_table, inputs, flows, name)
 
 
 def _state(flows: Sequence[NamedFlow]) -> Iterator[Block]:
@@ -113,20 +115,20 @@ def _state(flows: Sequence[NamedFlow]) -> Iterator[Block]:
     yield Bullets(items=tuple(describe_limits(flows)))
 
 
-def _outline_order(inputs: ReportInputs, flows: Sequence[NamedFlow]) -> Iterator[LazyPlot]:
+def _list_order_blocks(inputs: ReportInputs, flows: Sequence[NamedFlow]) -> Iterator[LazyPlot]:
     """Figures of loss runs and order, of some combinations of each path; none where nothing was kept."""
     kept = {
         (part.condition, streams, window): read_sample_histograms(inputs.source, part)
         for streams, window, part in select_datagrams(inputs.study.study_table())
     }
-    for number, path in enumerate(dict.fromkeys(one.path for one in flows), 1):
-        found = []
-        for one in (one for one in flows if one.path == path):
-            window = None if one.answer.autotuned else one.answer.window_bytes
-            histograms = kept.get((one.answer.condition, one.answer.streams or 1, window))
+    for number, path in enumerate(dict.fromkeys(flow.path for flow in flows), 1):
+        result = []
+        for flow in (flow for flow in flows if flow.path == path):
+            window = None if flow.answer.autotuned else flow.answer.window_bytes
+            histograms = kept.get((flow.answer.condition, flow.answer.streams or 1, window))
             if histograms and (histograms.get(LOSS_RUNS) or histograms.get("reorder_extents")):
-                found.append((one.name or one.path, histograms))
-        chosen = choose_evenly(found, CURVES_MAX) if found else []
+                result.append((flow.name or flow.path, histograms))
+        chosen = choose_evenly(result, CURVES_MAX) if result else []
         for key, title, draw in (
             ("datagram-runs", "Runs of lost datagrams and reordering extents", draw_runs),
             ("reorder-density", "Reorder density (RFC 5236)", draw_density),
@@ -137,7 +139,7 @@ def _outline_order(inputs: ReportInputs, flows: Sequence[NamedFlow]) -> Iterator
                 )
 
 
-def draw_runs(found: Sequence[NamedBins]) -> Drawing:
+def draw_runs(binses: Sequence[NamedBins]) -> Drawing:
     """How many loss runs and reordering extents have at least each length."""
     panels = []
     for metric, title, noun in (
@@ -146,7 +148,7 @@ def draw_runs(found: Sequence[NamedBins]) -> Drawing:
     ):
         layers = [
             _draw_survival(slot, name, histograms[metric])
-            for slot, (name, histograms) in enumerate(found)
+            for slot, (name, histograms) in enumerate(binses)
             if histograms.get(metric)
         ]
         if layers:
@@ -156,11 +158,11 @@ def draw_runs(found: Sequence[NamedBins]) -> Drawing:
     return Drawing(panels=tuple(panels), empty="nothing was lost or reordered")
 
 
-def draw_density(found: Sequence[NamedBins]) -> Drawing:
+def draw_density(binses: Sequence[NamedBins]) -> Drawing:
     """The share of datagrams by how many places they were early or late."""
     layers = [
         _draw_density(slot, name, histograms["reorder_density"])
-        for slot, (name, histograms) in enumerate(found)
+        for slot, (name, histograms) in enumerate(binses)
         if _is_displaced(histograms.get("reorder_density"))
     ]
     x = Axis(label="Displacement: early below 0, late above", unit="packets")
@@ -176,7 +178,7 @@ def draw_density(found: Sequence[NamedBins]) -> Drawing:
 def _draw_survival(slot: int, name: str, bins: Bins) -> Curve:
     """How many values are at least as large as the low end of each bin."""
     lows = sorted(bins)
-    counts = np.array([bins[one] for one in lows], dtype=np.float64)
+    counts = np.array([bins[item] for item in lows], dtype=np.float64)
     above = np.cumsum(counts[::-1])[::-1]
     return Curve(name=name, x=np.array([max(low, 1) for low, _ in lows]), y=above, slot=slot, step=False)
 
@@ -184,7 +186,7 @@ def _draw_survival(slot: int, name: str, bins: Bins) -> Curve:
 def _draw_density(slot: int, name: str, bins: Counter[tuple[int, int]]) -> Curve:
     values = sorted(bins)
     total = sum(bins.values())
-    shares = np.array([PERCENT * bins[one] / total for one in values])
+    shares = np.array([PERCENT * bins[value] / total for value in values])
     return Curve(name=name, x=np.array([low for low, _ in values], dtype=np.float64), y=shares, slot=slot)
 
 
@@ -192,18 +194,19 @@ def _is_displaced(bins: Bins | None) -> bool:
     return bins is not None and any(count for (low, _), count in bins.items() if low)
 
 
-def _tabulate(inputs: ReportInputs, flows: Sequence[NamedFlow], name: str) -> Iterator[Block]:
+def _build_table(inputs: ReportInputs, flows: Sequence[NamedFlow], name: str) -> Iterator[Block]:
     """The rows of ``pathlab analyze``, each with the combination's name; nothing without any."""
     entry = ANALYSES[name]
     answers = inputs.answers(name)
     if not answers:
         return
     names = {
-        (one.answer.condition, one.answer.streams, one.answer.window_bytes): one.name or one.path
-        for one in flows
+        (flow.answer.condition, flow.answer.streams, flow.answer.window_bytes): flow.name or flow.path
+        for flow in flows
     }
     labels = [
-        names.get((one.condition, one.streams, one.window_bytes)) or format_subject(one) for one in answers
+        names.get((answer.condition, answer.streams, answer.window_bytes)) or format_subject(answer)
+        for answer in answers
     ]
     yield build_answer_table(
         f"{name.replace('_', '-')}-table",
@@ -229,14 +232,14 @@ SECTION = LazySection(
     key="datagrams",
     title="UDP flows",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     factors=("transport",),
     asks=lambda settings: settings.get("transport") == "udp" and settings.get("message_bytes") is None,
 )
 TOPIC = Topic(
     key="datagrams",
     describe=lambda study: group_answer(describe_flows(study)),
-    tables=tabulate_flows,
-    outline=outline_opening_datagrams,
+    tables=build_flows_table,
+    blocks=list_opening_datagrams,
     sections=(SECTION,),
 )

@@ -52,7 +52,7 @@ def _duration_s(condition: MeasuredCondition) -> float:
 def _find_answers(inputs: ReportInputs, conditions: Conditions) -> list[Answer[Any]]:
     """The answers on the cells of these conditions."""
     condition = conditions[0].key.without("duration_ns")
-    return [one for one in inputs.answers("duration") if one.condition == condition]
+    return [answer for answer in inputs.answers("duration") if answer.condition == condition]
 
 
 def _take_cell(conditions: Conditions, answer: Answer[Any]) -> list[Cell]:
@@ -70,7 +70,7 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
     answers = _find_answers(inputs, conditions)
     shown = [answer for answer in answers if answer.streams is not None][:MOST_CELLS]
     cells = [_take_cell(conditions, answer) for answer in shown]
-    names = [f"{one.streams} × {format_window(one.window_bytes)}" for one in shown]
+    names = [f"{item.streams} × {format_window(item.window_bytes)}" for item in shown]
     clouds = [
         gather(name, slot, line, (DURATION, of.THROUGHPUT))
         for slot, (name, line) in enumerate(zip(names, cells, strict=True))
@@ -80,10 +80,10 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
     layers: list[Layer] = list(drawn.layers)
     spreads = []
     for slot, (name, line) in enumerate(zip(names, cells, strict=True)):
-        found = [cell.throughput for cell in line]
-        spreads += found
+        result = [cell.throughput for cell in line]
+        spreads += result
         x = np.array([float(DURATION.take(cell.sample)[0]) for cell in line])
-        layers.append(draw_spreads(name, x, found, unit.size, slot))
+        layers.append(draw_spreads(name, x, result, unit.size, slot))
     sentences = [_describe_change(name, answer.result) for name, answer in zip(names, shown, strict=True)]
     if len(answers) > len(shown):
         sentences.append(f"{len(answers) - len(shown)} more combinations are in the table only.")
@@ -99,23 +99,23 @@ def plot_durations(inputs: ReportInputs, conditions: Conditions) -> Drawing:
     return draw_panel(axis, y, layers, *sentences, format_few_trials(spreads), drawn.words)
 
 
-def _describe_change(name: str, found: ChangeBound) -> str:
-    if found.change_ratio is None:
-        return f"{name}: change over durations undecided ({format_reason(found.undecided)})."
+def _describe_change(name: str, bound: ChangeBound) -> str:
+    if bound.change_ratio is None:
+        return f"{name}: change over durations undecided ({format_reason(bound.undecided)})."
     text = (
         f"{name}: throughput changes from the shortest to the longest by "
-        f"{format_ratio(found.change_ratio)} ({format_ci(found.interval_ratio, format_ratio)})"
+        f"{format_ratio(bound.change_ratio)} ({format_ci(bound.interval_ratio, format_ratio)})"
     )
-    if found.equivalent is None:
+    if bound.equivalent is None:
         return f"{text}; equivalence undecided."
-    word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
-    trend = found.trend.p_value
+    word = "equivalent within" if bound.equivalent else "not shown to be equivalent within"
+    trend = bound.trend.p_value
     test = f"; trend {format_p_value(trend)} (Mann–Kendall)" if trend is not None else ""
-    low, high = format_ratio(list_thresholds(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
+    low, high = format_ratio(list_thresholds(bound.margin_ratio)[0] - 1), format_ratio(bound.margin_ratio)
     return f"{text}: {word} {low} to {high}{test}."
 
 
-def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
+def _build_cells_table(inputs: ReportInputs, conditions: Conditions) -> Iterator[Block]:
     answers = _find_answers(inputs, conditions)
     where, number = conditions[0].name_without("duration"), find_first_number(conditions)
     rows = []
@@ -141,7 +141,7 @@ def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Bl
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for conditions in _list_groups(inputs):
         yield LazyPlot(
             name=f"duration-{find_first_number(conditions)}",
@@ -149,7 +149,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
             condition=conditions[0].title_without("duration"),
             draw=partial(plot_durations, inputs, conditions),
         )
-        yield lazy_text(_tabulate_cells, inputs, conditions)
+        yield lazy_text(_build_cells_table, inputs, conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -160,7 +160,7 @@ SECTION = LazySection(
     key="duration",
     title="Trial duration",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     choose_setting=lambda _: 'factors.duration=["2s","4s","8s"]',
 )

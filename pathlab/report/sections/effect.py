@@ -25,8 +25,8 @@ from pathlab.report.phrases import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
 from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import outline_tables
-from pathlab.report.sections.frequencies import outline_frequencies
+from pathlab.report.sections.answer_tables import list_answer_tables
+from pathlab.report.sections.frequencies import list_frequency_blocks
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -59,10 +59,10 @@ STEADY = format_ratio(STEADY_VARIABILITY_RATIO)
 
 def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """DRTT, loaded and unloaded RV against throughput, with the lines that meet at the breakpoint."""
-    found = _find_effect(inputs, condition)
+    effect = _find_effect(inputs, condition)
     rows = (
-        (of.RISE_MEAN, found.drtt if found is not None else None),
-        (of.RV_LOADED, found.variability if found is not None else None),
+        (of.RISE_MEAN, effect.drtt if effect is not None else None),
+        (of.RV_LOADED, effect.variability if effect is not None else None),
         (of.RV_UNLOADED, None),
     )
     unit = of.THROUGHPUT.choose_unit(condition.sample.rates_bits_per_s)
@@ -100,7 +100,7 @@ def plot_effect(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
 
 def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Loaded RV against dRTT with the straight line through them, and how well they agree."""
-    found = _find_effect(inputs, condition)
+    effect = _find_effect(inputs, condition)
     rise, variability = of.RISE_MEAN.take(condition.sample), of.RV_LOADED.take(condition.sample)
     both = ~np.isnan(rise) & ~np.isnan(variability)
     if not both.any():
@@ -110,10 +110,10 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     clouds = gather_windows(inputs, condition, (of.RISE_MEAN, of.RV_LOADED))
     drawn = draw_clouds(clouds, (unit.size, size.size), inputs.points)
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
-    if found is not None and found.r_squared_ratio is not None:
-        layers.append(_draw_corners("straight line", found.agreement_line, (unit, size)))
+    if effect is not None and effect.r_squared_ratio is not None:
+        layers.append(_draw_corners("straight line", effect.agreement_line, (unit, size)))
     x, y = Axis(label="Added delay (dRTT)", unit=unit.unit), Axis(label="RV, loaded", unit=size.unit)
-    return draw_panel(x, y, layers, _describe_agreement(found), drawn.words)
+    return draw_panel(x, y, layers, _describe_agreement(effect), drawn.words)
 
 
 def plot_variability(condition: MeasuredCondition) -> Drawing:
@@ -137,9 +137,9 @@ def plot_variability(condition: MeasuredCondition) -> Drawing:
                 step=True,
             )
         )
-        found = describe_variability(quantity.take(condition.sample))
-        sentences.append(f"{quantity.label}: median {format_spread(found.spread, format_ratio)}.")
-        sentences.append(f"{_describe_steady(found)}.")
+        result = describe_variability(quantity.take(condition.sample))
+        sentences.append(f"{quantity.label}: median {format_spread(result.spread, format_ratio)}.")
+        sentences.append(f"{_describe_steady(result)}.")
     layers.append(Rule(name=f"RV of {STEADY}", value=100 * STEADY_VARIABILITY_RATIO, vertical=True))
     x = Axis(label="Rate variability", unit="%", from_zero=True)
     return draw_panel(x, Axis(label="Trials at or below it", unit="%", from_zero=True), layers, *sentences)
@@ -155,12 +155,12 @@ def _known(quantity: Quantity, condition: MeasuredCondition) -> Floats:
     return values[~np.isnan(values)]
 
 
-def _draw_lines(found: Breakpoint, axes: tuple[DisplayUnit, DisplayUnit]) -> list[Layer]:
+def _draw_lines(result: Breakpoint, axes: tuple[DisplayUnit, DisplayUnit]) -> list[Layer]:
     """The two lines that meet at the breakpoint, with its place, or the one line where no break was shown."""
-    if not found.corners:
+    if not result.corners:
         return []
-    place = found.breakpoint
-    line = _draw_corners("one line" if place.value is None else "two lines", found.corners, axes)
+    place = result.breakpoint
+    line = _draw_corners("one line" if place.value is None else "two lines", result.corners, axes)
     return [line, *draw_rule("breakpoint", place.value, place.interval, axes[0].size, vertical=True)]
 
 
@@ -172,56 +172,56 @@ def _draw_corners(
     return Curve(name=name, x=x / axes[0].size, y=y / axes[1].size, slot=INK_SLOT, markers=False)
 
 
-def _describe_climb(quantity: Quantity, found: Breakpoint) -> str:
-    if found.breakpoint.value is None:
-        return f"{quantity.label}: {_explain(found)}."
-    steeper = (found.slope_after.value or 0) > (found.slope_before.value or 0)
-    p = "" if found.break_p is None else f", {format_p_value(found.break_p)}"
-    where = format_estimate(found.breakpoint, format_rate)
+def _describe_climb(quantity: Quantity, result: Breakpoint) -> str:
+    if result.breakpoint.value is None:
+        return f"{quantity.label}: {_explain(result)}."
+    steeper = (result.slope_after.value or 0) > (result.slope_before.value or 0)
+    p = "" if result.break_p is None else f", {format_p_value(result.break_p)}"
+    where = format_estimate(result.breakpoint, format_rate)
     return f"{quantity.label} rises {'faster' if steeper else 'more slowly'} above {where}{p}."
 
 
-def _explain(found: Breakpoint) -> str:
+def _explain(result: Breakpoint) -> str:
     """The reason why no knee of the delay curve was located."""
-    if found.undecided is Undecided.TOO_FEW_SAMPLES:
+    if result.undecided is Undecided.TOO_FEW_SAMPLES:
         return "too few trials to locate the knee of the curve"
-    return f"no knee of the curve located ({format_reason(found.undecided)})"
+    return f"no knee of the curve located ({format_reason(result.undecided)})"
 
 
-def _describe_agreement(found: ThroughputEffect | None) -> str:
-    if found is None or found.r_squared_ratio is None:
-        reason = format_reason(found.undecided) if found is not None else "not measured"
+def _describe_agreement(effect: ThroughputEffect | None) -> str:
+    if effect is None or effect.r_squared_ratio is None:
+        reason = format_reason(effect.undecided) if effect is not None else "not measured"
         return f"Agreement of dRTT and RV: undecided ({reason})."
     return (
-        f"dRTT and RV of {format_count(found.n, 'trial')}: "
-        f"R² = {format_r_squared(found.r_squared_ratio)}; "
-        f"rank correlation (Spearman) {format_figure(found.spearman_ratio)}."
+        f"dRTT and RV of {format_count(effect.n, 'trial')}: "
+        f"R² = {format_r_squared(effect.r_squared_ratio)}; "
+        f"rank correlation (Spearman) {format_figure(effect.spearman_ratio)}."
     )
 
 
-def _describe_steady(found: VariabilityFigures) -> str:
-    share, trials = format_ratio(found.steady_share_ratio), format_count(found.spread.n, "trial")
+def _describe_steady(figures: VariabilityFigures) -> str:
+    share, trials = format_ratio(figures.steady_share_ratio), format_count(figures.spread.n, "trial")
     return f"{share} of {trials} have RV ≤ {STEADY}"
 
 
-def _tabulate_variability(inputs: ReportInputs) -> Iterator[Block]:
+def _build_variability_table(inputs: ReportInputs) -> Iterator[Block]:
     """Loaded and unloaded RV side by side for every condition."""
     rows = []
     for condition in inputs.conditions:
         for quantity in (of.RV_LOADED, of.RV_UNLOADED):
-            found = describe_variability(quantity.take(condition.sample))
-            if not found.spread.n:
+            result = describe_variability(quantity.take(condition.sample))
+            if not result.spread.n:
                 continue
             rows.append(
                 (
                     condition.name,
                     quantity.label.removeprefix("RV, "),
-                    str(found.spread.n),
-                    format_ratio(found.mean_ratio),
-                    format_spread(found.spread, format_ratio),
-                    format_ratio(found.spread.quartile_range),
-                    format_ratio(found.spread.most),
-                    format_ratio(found.steady_share_ratio),
+                    str(result.spread.n),
+                    format_ratio(result.mean_ratio),
+                    format_spread(result.spread, format_ratio),
+                    format_ratio(result.spread.quartile_range),
+                    format_ratio(result.spread.most),
+                    format_ratio(result.steady_share_ratio),
                 )
             )
     if rows:
@@ -233,20 +233,20 @@ def _is_shown(condition: MeasuredCondition) -> bool:
     return len(condition.cells) > 1 and _known(of.RISE_MEAN, condition).size >= LEAST_TRIALS
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     conditions = list(filter(_is_shown, inputs.conditions))
     for condition in conditions:
         lacks = partial(find_shortfall, inputs, "breakpoint", condition)
         yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition, lacks=lacks)
         yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
-    yield from outline_tables(inputs, "breakpoint")
+    yield from list_answer_tables(inputs, "breakpoint")
     shares = [
         lazy_plot(condition, "variability-cdf", VARIABILITY, plot_variability, condition)
         for condition in conditions
     ]
-    yield LazyFold(title=VARIABILITY, blocks=(lazy_text(_tabulate_variability, inputs), *shares))
+    yield LazyFold(title=VARIABILITY, blocks=(lazy_text(_build_variability_table, inputs), *shares))
     for condition in conditions:
-        frequencies = tuple(outline_frequencies(inputs, condition))
+        frequencies = tuple(list_frequency_blocks(inputs, condition))
         yield LazyFold(title=f"Frequencies and distributions: {condition.name}", blocks=frequencies)
 
 
@@ -262,7 +262,7 @@ SECTION = LazySection(
     key="throughput-effect",
     title="RTT against throughput",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.COST,
     choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )

@@ -38,7 +38,7 @@ TITLE = "Messages per second by number of sinks"
 Answers = tuple[Answer[FanOut], ...]
 
 
-def outline_fan_out(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def list_fan_out_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """The answer, the figure and the table of each path; none without several numbers of sinks."""
     for group in _list_groups(inputs.study):
         yield lazy_text(_list_sentences, group)
@@ -48,7 +48,7 @@ def outline_fan_out(inputs: ReportInputs) -> Iterator[LazyBlock]:
             condition=group.title,
             draw=partial(plot_fan_out, group),
         )
-        yield lazy_text(_tabulate, group)
+        yield lazy_text(_build_table, group)
 
 
 def _list_groups(study: Analyses) -> tuple[CurveGroup[Answers], ...]:
@@ -58,9 +58,9 @@ def _list_groups(study: Analyses) -> tuple[CurveGroup[Answers], ...]:
         by_curve.setdefault((answer.condition, answer.window_bytes), []).append(answer)
     curves = [
         MessageCurve(
-            condition=found[0].condition, streams=0, window_bytes=found[0].window_bytes, found=tuple(found)
+            condition=result[0].condition, streams=0, window_bytes=result[0].window_bytes, found=tuple(result)
         )
-        for found in by_curve.values()
+        for result in by_curve.values()
     ]
     return group_curves(study, curves)
 
@@ -72,15 +72,15 @@ def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:
     fair: list[Layer] = []
     spreads = []
     for slot, name, curve in group:
-        found = [answer.result for answer in curve.found]
-        sinks = np.array([one.sinks for one in found], dtype=np.float64)
-        each.append(draw_spreads(name, sinks, [one.sink_messages_per_s for one in found], 1.0, slot))
-        total.append(draw_spreads(name, sinks, [one.total_messages_per_s for one in found], 1.0, slot))
-        fair.append(draw_spreads(name, sinks, [one.jain_ratio for one in found], 1.0, slot))
-        spreads += [one.total_messages_per_s for one in found]
+        result = [answer.result for answer in curve.found]
+        sinks = np.array([item.sinks for item in result], dtype=np.float64)
+        each.append(draw_spreads(name, sinks, [item.sink_messages_per_s for item in result], 1.0, slot))
+        total.append(draw_spreads(name, sinks, [item.total_messages_per_s for item in result], 1.0, slot))
+        fair.append(draw_spreads(name, sinks, [item.jain_ratio for item in result], 1.0, slot))
+        spreads += [item.total_messages_per_s for item in result]
         total += _draw_published(slot, curve)
-    ticks = tuple(sorted({float(one) for curve in each for one in curve.x.tolist()}))
-    labels = tuple(f"{one:g}" for one in ticks)
+    ticks = tuple(sorted({float(item) for curve in each for item in curve.x.tolist()}))
+    labels = tuple(f"{tick:g}" for tick in ticks)
     axis = Axis(label="Sinks", scale=Scale.LOG2, ticks=ticks, tick_labels=labels)
     panels = [
         Panel(x=axis, y=Axis(label=label, unit=unit, scale=scale), layers=tuple(layers), title=title)
@@ -98,7 +98,7 @@ def _draw_published(slot: int, curve: MessageCurve[Answers]) -> list[Layer]:
     if published is None:
         return []
     table, column = published
-    sinks, rates = (np.array(table.columns[one]) for one in (table.level, column))
+    sinks, rates = (np.array(table.columns[item]) for item in (table.level, column))
     size = curve.found[0].result.message_bytes
     name = f"Streams 2.0: {column.removesuffix('_gbps').replace('_', ' ')}"
     return [Curve(name=name, x=sinks, y=rates * GBPS / 8 / size, slot=slot, markers=False, faint=True)]
@@ -111,8 +111,8 @@ def _list_sentences(group: CurveGroup[Answers]) -> Iterator[Block]:
 
 def list_fan_out_sentences(study: Analyses) -> Iterator[str]:
     """What several sinks receive, for some of the curves; nothing where the number was not varied."""
-    found = [one for group in _list_groups(study) for one in list_usual(group)]
-    for name, curve in choose_evenly(found, SENTENCES_MAX) if found else ():
+    groups = [item for group in _list_groups(study) for item in list_usual(group)]
+    for name, curve in choose_evenly(groups, SENTENCES_MAX) if groups else ():
         yield f"{name}: {describe_fan_out(curve.found)}"
 
 
@@ -130,7 +130,7 @@ def describe_fan_out(answers: Answers) -> str:
     return f"{text}."
 
 
-def _tabulate(group: CurveGroup[Answers]) -> Iterator[Block]:
+def _build_table(group: CurveGroup[Answers]) -> Iterator[Block]:
     entry = ANALYSES["fan_out"]
     answers = [answer for curve in group.curves for answer in curve.found]
     yield build_answer_table(

@@ -42,7 +42,7 @@ COUNTED: dict[str, tuple[str, str, Quantity]] = {
 WITH_UNIT = frozenset({"mean", "sd", "scale"})
 
 
-def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
+def list_frequency_blocks(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The distributions of one condition: a figure for each quantity, the fits as a table."""
     drawn = [
         name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(condition.sample) > 0)
@@ -52,35 +52,35 @@ def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> I
         key, title, _ = COUNTED[name]
         yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name, lacks=lacks)
     if drawn:
-        fits = lazy_text(_tabulate_fits, inputs, condition)
+        fits = lazy_text(_build_fits_table, inputs, condition)
         yield LazyFold(title=f"All fits with their parameters: {condition.name}", blocks=(fits,))
 
 
 def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str) -> Drawing:
     """Counts in 20 bins with the exponential fit; below it the cumulative shares with the logarithmic one."""
-    found: QuantitySpread = next(
-        one.result for one in inputs.answers("distributions", condition) if one.quantity == name
+    spread: QuantitySpread = next(
+        answer.result for answer in inputs.answers("distributions", condition) if answer.quantity == name
     )
     quantity = COUNTED[name][2]
-    edges = np.array(found.edges)
+    edges = np.array(spread.edges)
     unit = quantity.choose_unit(edges)
     edges = edges / unit.size
     middles, width = (edges[:-1] + edges[1:]) / 2, float(edges[1] - edges[0])
-    counts = np.array(found.decline.counts, dtype=np.float64)
+    counts = np.array(spread.decline.counts, dtype=np.float64)
     above: list[Layer] = [Bars(name="trials", x=middles, height=counts, width=0.95 * width)]
-    if found.decline.scale is not None:
-        fitted = np.array(found.decline.fitted_counts)
+    if spread.decline.scale is not None:
+        fitted = np.array(spread.decline.fitted_counts)
         above.append(Curve(name="exponential fit", x=middles, y=fitted, slot=1, markers=False))
-    shares = 100 * np.array(found.climb.shares)
+    shares = 100 * np.array(spread.climb.shares)
     ends = edges[1:]
     below: list[Layer] = [Curve(name="share of trials", x=ends, y=shares, slot=0)]
-    if found.climb.slope is not None:
-        fitted = 100 * np.array(found.climb.fitted_shares)
+    if spread.climb.slope is not None:
+        fitted = 100 * np.array(spread.climb.fitted_shares)
         fitted[(fitted < 0) | (fitted > 100)] = np.nan  # a logarithm has no bounds, shares have
         below.append(Curve(name="logarithmic fit", x=ends, y=fitted, slot=2, markers=False))
     across = Axis(label=quantity.label, unit=unit.unit, from_zero=True)
     return Drawing(
-        sentences=(_describe_fits(found, quantity),),
+        sentences=(_describe_fits(spread, quantity),),
         panels=(
             Panel(x=across, y=Axis(label="Trials", from_zero=True), layers=tuple(above)),
             Panel(x=across, y=Axis(label="At or below", unit="%", from_zero=True), layers=tuple(below)),
@@ -88,9 +88,9 @@ def plot_frequency(inputs: ReportInputs, condition: MeasuredCondition, name: str
     )
 
 
-def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
-    decline, climb = found.decline, found.climb
-    sentences = [f"{format_count(found.distributions.n, 'trial')} of all combinations."]
+def _describe_fits(spread: QuantitySpread, quantity: Quantity) -> str:
+    decline, climb = spread.decline, spread.climb
+    sentences = [f"{format_count(spread.distributions.n, 'trial')} of all combinations."]
     if decline.scale is None:
         sentences.append(
             f"Exponential fit of the frequencies: undecided ({format_reason(decline.undecided)})."
@@ -109,29 +109,29 @@ def _describe_fits(found: QuantitySpread, quantity: Quantity) -> str:
             f"Shares follow {format_figure(climb.slope)} ln x {climb.offset or 0.0:+.3g} "
             f"with R² = {format_r_squared(climb.r_squared_ratio)}."
         )
-    if found.distributions.fits and found.distributions.fits[0].aic is not None:
-        best = found.distributions.fits[0]
+    if spread.distributions.fits and spread.distributions.fits[0].aic is not None:
+        best = spread.distributions.fits[0]
         sentences.append(
             f"Best-fitting distribution: {best.distribution} "
             f"(KS distance {format_figure(best.ks_distance_ratio)})."
         )
-    elif found.distributions.undecided is not None:
+    elif spread.distributions.undecided is not None:
         sentences.append(
-            f"Best-fitting distribution: undecided ({format_reason(found.distributions.undecided)})."
+            f"Best-fitting distribution: undecided ({format_reason(spread.distributions.undecided)})."
         )
     return " ".join(sentences)
 
 
-def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _build_fits_table(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Distributions and fits with all parameters and their intervals."""
     rows: list[Row] = []
     for answer in inputs.answers("distributions", condition):
         if answer.quantity not in COUNTED:
             continue
         quantity = COUNTED[answer.quantity or ""][2]
-        found: QuantitySpread = answer.result
-        rows += [_tabulate_distribution(quantity, fit) for fit in found.distributions.fits]
-        rows += list(_tabulate_source_fits(quantity, found))
+        spread: QuantitySpread = answer.result
+        rows += [_build_distribution_table(quantity, fit) for fit in spread.distributions.fits]
+        rows += list(_build_source_fits_table(quantity, spread))
     yield build_table(
         f"distribution-fits-{condition.number}",
         f"Distributions and their fits: {condition.name}",
@@ -141,7 +141,7 @@ def _tabulate_fits(inputs: ReportInputs, condition: MeasuredCondition) -> Iterat
     )
 
 
-def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
+def _build_distribution_table(quantity: Quantity, fit: DistributionFit) -> Row:
     parameters = []
     for name, value in fit.parameters.items():
         formatter: Callable[[float | None], str] = quantity.format if name in WITH_UNIT else format_figure
@@ -156,8 +156,8 @@ def _tabulate_distribution(quantity: Quantity, fit: DistributionFit) -> Row:
     )
 
 
-def _tabulate_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator[Row]:
-    decline, climb = found.decline, found.climb
+def _build_source_fits_table(quantity: Quantity, spread: QuantitySpread) -> Iterator[Row]:
+    decline, climb = spread.decline, spread.climb
     scale = (
         f"scale {quantity.format(decline.scale)} ({format_interval(decline.scale_interval, quantity.format)})"
     )

@@ -47,22 +47,24 @@ DEFINITIONS = (
 )
 
 
-def build_inspection(found: Inspection) -> Report:
+def build_inspection(inspection: Inspection) -> Report:
     """The report of an inspection; the first section answers, one follows for each capture."""
     notices = tuple(
         Notice(kind=notice.kind, short=notice.text, path=_name_capture(capture))
-        for capture in found.captures
+        for capture in inspection.captures
         for notice in capture.notices
     )
     return Report(
-        title=f"Inspection of {found.title}",
-        facts=(*(str(one.facts.path.name) for one in found.captures), f"PathLab {VERSION}"),
+        title=f"Inspection of {inspection.title}",
+        facts=(*(str(item.facts.path.name) for item in inspection.captures), f"PathLab {VERSION}"),
         footer=f"Written by PathLab {VERSION}",
         notices=notices,
         recommendations=(),
-        opening=Section(key="inspection", title="What the packets show", blocks=tuple(_list_answer(found))),
+        opening=Section(
+            key="inspection", title="What the packets show", blocks=tuple(_list_answer(inspection))
+        ),
         sections=(
-            *(_build_capture(one, place) for place, one in enumerate(found.captures, start=1)),
+            *(_build_capture(item, index) for index, item in enumerate(inspection.captures, start=1)),
             Section(
                 key="definitions",
                 title="How is it counted?",
@@ -76,19 +78,19 @@ def _name_capture(capture: InspectedCapture) -> str:
     return f"{capture.end}'s end" if capture.end else capture.facts.path.name
 
 
-def _list_answer(found: Inspection) -> Iterator[Block]:
-    for capture in found.captures:
+def _list_answer(inspection: Inspection) -> Iterator[Block]:
+    for capture in inspection.captures:
         start = f"{_name_capture(capture).capitalize()}: " if capture.end else ""
         if capture.chosen is not None:
-            one = capture.chosen
-            yield Paragraph(text=f"{start}{one.name}: {summarize_direction(one.main)}", lead=True)
+            chosen = capture.chosen
+            yield Paragraph(text=f"{start}{chosen.name}: {summarize_direction(chosen.main)}", lead=True)
         yield Paragraph(text=f"{start}{describe_capture(capture)}")
-    if found.checks:
+    if inspection.checks:
         yield build_table(
             "engine-counters",
             "Sender's capture against the engine's counters",
             CHECK_COLUMNS,
-            [describe_check(check) for check in found.checks],
+            [describe_check(check) for check in inspection.checks],
             note="Both count the whole trial, all streams. Segments of super-packets are counted by the MSS.",
         )
 
@@ -110,7 +112,7 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
         yield Facts(items=tuple(list_connection_facts(capture.chosen)))
         yield from plot_connection(capture.chosen, suffix, place)
     if capture.connections:
-        yield tabulate_connections(capture, suffix)
+        yield build_connections_table(capture, suffix)
     if capture.udp_flows:
         yield build_table(
             f"udp-flows{suffix}",
@@ -131,7 +133,7 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
         )
 
 
-def tabulate_connections(capture: InspectedCapture, suffix: str = "") -> TableBlock:
+def build_connections_table(capture: InspectedCapture, suffix: str = "") -> TableBlock:
     """The analysed connections, most bytes first."""
     note = "RTT by timestamps, else by ACKs."
     for sentence in list_left_out(capture):
@@ -140,7 +142,7 @@ def tabulate_connections(capture: InspectedCapture, suffix: str = "") -> TableBl
         f"connections{suffix}",
         "TCP connections",
         COLUMNS,
-        [format_connection(one) for one in capture.connections],
+        [format_connection(connection) for connection in capture.connections],
         note=note,
         meanings=MEANINGS,
         words=("From", "To"),
@@ -148,17 +150,21 @@ def tabulate_connections(capture: InspectedCapture, suffix: str = "") -> TableBl
     )
 
 
-def format_connection(one: CapturedConnection) -> tuple[str, ...]:
+def format_connection(connection: CapturedConnection) -> tuple[str, ...]:
     """A row of ``COLUMNS``."""
-    main = one.main
+    main = connection.main
     trace, flight = main.trace, main.trace.flight
     rtt = trace.rtt if trace.rtt.samples else trace.ack_rtt
-    number = str(one.flow.number) if one.ordinal == 1 else f"{one.flow.number}, use {one.ordinal}"
+    number = (
+        str(connection.flow.number)
+        if connection.ordinal == 1
+        else f"{connection.flow.number}, use {connection.ordinal}"
+    )
     return (
         number,
         main.source,
         main.destination,
-        format_time(one.end_ns - one.start_ns),
+        format_time(connection.end_ns - connection.start_ns),
         format_volume(trace.payload_bytes),
         format_rate(trace.new_bits_per_s),
         f"{trace.retransmitted_packets:,}",

@@ -24,10 +24,10 @@ CAUSE_SLOTS = {Cause.FAST: 1, Cause.TIMEOUT: 3, Cause.TAIL_PROBE: 5, Cause.UNEXP
 SPURIOUS_SLOT, REORDERED_SLOT = 8, 7
 
 
-def plot_connection(one: CapturedConnection, suffix: str, place: str) -> Iterator[Plot]:
+def plot_connection(connection: CapturedConnection, suffix: str, place: str) -> Iterator[Plot]:
     """The figures of the direction of most bytes; ``suffix``: of their names, ``place``: of the capture."""
-    condition = f"{one.name}, {place}" if place else one.name
-    trace = one.main.trace
+    condition = f"{connection.name}, {place}" if place else connection.name
+    trace = connection.main.trace
     makers = (
         ("time-sequence", "Time-sequence", _draw_sequence),
         ("in-flight", "Bytes in flight and the receiver's window", _draw_flight),
@@ -52,7 +52,7 @@ Drawn = tuple[str, Sequence[Panel], str | None]
 
 
 def _choose_byte_unit(*curves: TraceCurve) -> tuple[str, float]:
-    chosen = choose_unit("bytes", np.concatenate([one.y for one in curves]))
+    chosen = choose_unit("bytes", np.concatenate([curve.y for curve in curves]))
     return chosen.unit, chosen.size
 
 
@@ -148,11 +148,11 @@ def _draw_causes(trace: DirectionTrace) -> Drawn:
         counts.append(("spurious (of all)", trace.spurious))
     if not counts:
         return "", (), "no retransmission was captured"
-    places = np.arange(len(counts), dtype=np.float64)
+    indices = np.arange(len(counts), dtype=np.float64)
     bars = Bars(
-        name="retransmissions", x=places, height=np.array([float(n) for _, n in counts]), legend=False
+        name="retransmissions", x=indices, height=np.array([float(n) for _, n in counts]), legend=False
     )
-    x = Axis(label="Cause", ticks=tuple(places.tolist()), tick_labels=tuple(name for name, _ in counts))
+    x = Axis(label="Cause", ticks=tuple(indices.tolist()), tick_labels=tuple(name for name, _ in counts))
     y = Axis(label="Retransmissions", unit="packets", from_zero=True)
     return f"Retransmissions: {describe_retransmissions(trace)}.", [Panel(x=x, y=y, layers=(bars,))], None
 

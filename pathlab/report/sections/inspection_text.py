@@ -65,20 +65,20 @@ def describe_retransmissions(trace: DirectionTrace) -> str:
     return f"{trace.retransmitted_packets:,} ({', '.join(causes)})" if causes else "none"
 
 
-def list_connection_facts(one: CapturedConnection) -> Iterator[tuple[str, str]]:
+def list_connection_facts(connection: CapturedConnection) -> Iterator[tuple[str, str]]:
     """Labels and values of a connection: its opening, and the direction of most bytes."""
-    main, opening = one.main, one.opening
+    main, opening = connection.main, connection.opening
     trace = main.trace
-    yield "Duration", format_time(one.end_ns - one.start_ns)
+    yield "Duration", format_time(connection.end_ns - connection.start_ns)
     yield "Captured", POSITIONS[main.position]
     yield "Handshake RTT", format_time(opening.whole_rtt_ns)
-    for name, direction in (("sender", main), ("receiver", one.other)):
+    for name, direction in (("sender", main), ("receiver", connection.other)):
         yield f"Options, {name}", describe_offer(direction.offer)
     yield "ECN", {None: NOT_MEASURED, True: "negotiated", False: "not negotiated"}[opening.ecn]
     yield "Payload", f"{format_volume(trace.payload_bytes)} in {trace.data_packets:,} packets"
     yield "Throughput", f"{format_rate(trace.new_bits_per_s)} without retransmissions"
     if trace.unacked_bytes:
-        yield "Not acknowledged", describe_unacknowledged(one.main)
+        yield "Not acknowledged", describe_unacknowledged(connection.main)
     yield "Retransmissions", describe_retransmissions(trace)
     if trace.retransmitted_packets:
         yield "Retransmitted", _describe_amount(trace)

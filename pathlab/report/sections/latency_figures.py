@@ -52,15 +52,15 @@ class LatencyQuantity:
 
 
 QUANTITIES = (
-    LatencyQuantity(label="Median", read=lambda one: one.median_ns, column="round_trip_median_ns"),
-    LatencyQuantity(label="p99", read=lambda one: one.p99_ns, column="round_trip_p99_ns"),
-    LatencyQuantity(label="p99.9", read=lambda one: one.p99_9_ns, column="round_trip_p99_9_ns"),
+    LatencyQuantity(label="Median", read=lambda item: item.median_ns, column="round_trip_median_ns"),
+    LatencyQuantity(label="p99", read=lambda item: item.p99_ns, column="round_trip_p99_ns"),
+    LatencyQuantity(label="p99.9", read=lambda item: item.p99_9_ns, column="round_trip_p99_9_ns"),
 )
 
 
 def draw_latency_by_size(answers: Answers, setups: Sequence[str], rate: int | None) -> Drawing:
     """Median, p99 and p99.9 over the size of messages at one offered rate, a curve for each setup."""
-    chosen = [one.result for one in answers if one.result.offered_messages_per_s == rate]
+    chosen = [answer.result for answer in answers if answer.result.offered_messages_per_s == rate]
     return Drawing(
         sentences=(_describe_missed(chosen), _describe_few(chosen, "size")),
         panels=tuple(_draw_panels(chosen, setups, SIZE_AXIS, "message_bytes")),
@@ -76,28 +76,28 @@ def draw_latency_by_rate(
     Open markers: trials that missed their rate, at the rate that they achieved.
     """
     chosen = [
-        one.result
-        for one in answers
-        if one.result.message_bytes == size and one.result.offered_messages_per_s is not None
+        answer.result
+        for answer in answers
+        if answer.result.message_bytes == size and answer.result.offered_messages_per_s is not None
     ]
-    found = [one.result for one in knees if one.result.message_bytes == size]
+    result = [knee.result for knee in knees if knee.result.message_bytes == size]
     condition = answers[0].condition
-    every = list_message_loads(inputs.study.study_table()) if any(one.missed for one in chosen) else ()
+    every = list_message_loads(inputs.study.study_table()) if any(item.missed for item in chosen) else ()
     loads = [
         load for load in every if load.shared == condition and load.size_bytes == size and len(load.missed)
     ]
     panels = []
-    axis = build_rate_axis([one.offered_messages_per_s for one in chosen])
+    axis = build_rate_axis([item.offered_messages_per_s for item in chosen])
     for quantity, panel in zip(
         QUANTITIES, _draw_panels(chosen, setups, axis, "offered_messages_per_s"), strict=False
     ):
         unit = _find_unit(panel)
         missed = _draw_missed(loads, setups, quantity, unit)
-        rings = _draw_knees(found, chosen, setups, quantity, unit)
+        rings = _draw_knees(result, chosen, setups, quantity, unit)
         panels.append(replace(panel, layers=(*panel.layers, *missed, *rings)))
     return Drawing(
         sentences=(
-            *_describe_knees([one for one in found if one.setup.name in setups]),
+            *_describe_knees([item for item in result if item.setup.name in setups]),
             _describe_missed(chosen),
             "Open markers without a line: trials that missed the offered rate, at the rate they achieved."
             if loads
@@ -114,16 +114,16 @@ def _draw_panels(
 ) -> Iterator[Panel]:
     """A panel for each quantile that was measured, a curve for each setup."""
     for quantity in QUANTITIES:
-        medians = [quantity.read(one).median for one in chosen]
+        medians = [quantity.read(item).median for item in chosen]
         if all(median is None for median in medians):
             continue
         unit = choose_unit("ns", [median or 0.0 for median in medians])
         layers: list[Layer] = []
         for slot, name in enumerate(setups):
-            own = [one for one in chosen if one.setup.name == name and quantity.read(one).n]
+            own = [item for item in chosen if item.setup.name == name and quantity.read(item).n]
             if own:
-                x = np.array([getattr(one, across) for one in own], dtype=np.float64)
-                layers.append(draw_spreads(name, x, [quantity.read(one) for one in own], unit.size, slot))
+                x = np.array([getattr(item, across) for item in own], dtype=np.float64)
+                layers.append(draw_spreads(name, x, [quantity.read(item) for item in own], unit.size, slot))
         y = Axis(label="Round trip", unit=unit.unit, scale=Scale.LOG10)
         yield Panel(x=axis, y=y, layers=tuple(layers), title=quantity.label)
 
@@ -163,14 +163,14 @@ def _draw_knees(
     unit: DisplayUnit,
 ) -> Iterator[Layer]:
     """A ring around the knee of each setup that has one."""
-    levels = {(one.setup.name, one.offered_messages_per_s): quantity.read(one).median for one in chosen}
-    for found in knees:
-        rate = found.knee.rate_per_s
-        median = None if rate is None else levels.get((found.setup.name, int(rate)))
-        if found.setup.name not in setups or found.knee.undecided or rate is None or median is None:
+    levels = {(item.setup.name, item.offered_messages_per_s): quantity.read(item).median for item in chosen}
+    for knee in knees:
+        rate = knee.knee.rate_per_s
+        median = None if rate is None else levels.get((knee.setup.name, int(rate)))
+        if knee.setup.name not in setups or knee.knee.undecided or rate is None or median is None:
             continue
         yield Points(
-            name=f"knee of {found.setup.name}",
+            name=f"knee of {knee.setup.name}",
             x=np.array([rate]),
             y=np.array([median / unit.size]),
             slot=INK_SLOT,
@@ -182,13 +182,13 @@ def _draw_knees(
 def _describe_knees(knees: Sequence[MessageKnee]) -> Iterator[str]:
     """Where the knees are, and what a knee is."""
     shown = []
-    for found in knees:
-        knee = found.knee
+    for result in knees:
+        knee = result.knee
         if knee.undecided is None and knee.rate_per_s is not None:
             interval = format_in_brackets(knee.interval, format_frequency)
-            shown.append(f"{found.setup.name} {format_frequency(knee.rate_per_s)}{interval}")
+            shown.append(f"{result.setup.name} {format_frequency(knee.rate_per_s)}{interval}")
         elif knee.rate_per_s is not None:
-            shown.append(f"{found.setup.name} none up to {format_frequency(knee.rate_per_s)}")
+            shown.append(f"{result.setup.name} none up to {format_frequency(knee.rate_per_s)}")
     if shown:
         yield (
             f"Knee, the highest offered rate with a p99 of at most {KNEE_FACTOR:g} times that at the lowest "
@@ -197,14 +197,14 @@ def _describe_knees(knees: Sequence[MessageKnee]) -> Iterator[str]:
 
 
 def _describe_missed(chosen: Sequence[MessageLatency]) -> str:
-    missed = sum(one.missed for one in chosen)
+    missed = sum(item.missed for item in chosen)
     if not missed:
         return ""
     return f"{format_count(missed, 'trial')} that missed the offered rate left out of the curves."
 
 
 def _describe_few(chosen: Sequence[MessageLatency], noun: str) -> str:
-    return format_few_trials([one.p99_ns for one in chosen], noun)
+    return format_few_trials([item.p99_ns for item in chosen], noun)
 
 
 def find_tails(
@@ -212,31 +212,31 @@ def find_tails(
 ) -> Mapping[str, Tail]:
     """The tail of each setup with messages of one size at one offered rate."""
     tails = {
-        one.result.setup.name: one.result.tail
-        for one in inputs.answers("message_tails")
-        if one.condition == condition
-        and (one.result.message_bytes, one.result.offered_messages_per_s) == (size, rate)
+        answer.result.setup.name: answer.result.tail
+        for answer in inputs.answers("message_tails")
+        if answer.condition == condition
+        and (answer.result.message_bytes, answer.result.offered_messages_per_s) == (size, rate)
     }
     return {name: tails[name] for name in setups if name in tails}
 
 
 def draw_tails(find: Callable[[], Mapping[str, Tail]], setups: Sequence[str]) -> Drawing:
     """The share of round trips above each duration (CCDF), a curve for each setup with its interval."""
-    found = {name: tail for name, tail in find().items() if tail.values}
-    if not found:
+    result = {name: tail for name, tail in find().items() if tail.values}
+    if not result:
         return Drawing(empty="no histogram of round trips was stored")
-    unit = choose_unit("ns", [tail.values[-1] for tail in found.values()])
+    unit = choose_unit("ns", [tail.values[-1] for tail in result.values()])
     layers: list[Layer] = []
-    for name, tail in found.items():
+    for name, tail in result.items():
         slot = setups.index(name)
         x, above = np.array(tail.values) / unit.size, np.array(tail.above_ratio)
         low, high = np.array(tail.low_ratio), np.array(tail.high_ratio)
         if np.isfinite(low).any():
             layers.append(Area(name=f"{name}, 95 % CI", x=x, low=low, high=high, slot=slot, legend=False))
         layers.append(Curve(name=name, x=x, y=above, slot=slot, markers=False))
-    least = min(tail.above_ratio[-1] for tail in found.values())
+    least = min(tail.above_ratio[-1] for tail in result.values())
     ticks = {share: text for share, text in TAIL_TICKS.items() if share >= least / 10 or share >= 0.1}
-    counted = int(np.array([tail.n for tail in found.values()]).max())
+    counted = int(np.array([tail.n for tail in result.values()]).max())
     return draw_panel(
         Axis(label="Round trip", unit=unit.unit, scale=Scale.LOG10),
         Axis(
@@ -247,39 +247,39 @@ def draw_tails(find: Callable[[], Mapping[str, Tail]], setups: Sequence[str]) ->
         ),
         layers,
         f"Of up to {format_count(counted, 'round trip')}; a curve ends where {SUPPORT_SAMPLES} are left.",
-        "Shaded: 95 % CI over trials." if any(isinstance(one, Area) for one in layers) else "",
+        "Shaded: 95 % CI over trials." if any(isinstance(layer, Area) for layer in layers) else "",
     )
 
 
 def draw_front(answers: Answers, fronts: Answers, setups: Sequence[str], size: int) -> Drawing:
     """The p99 of every load that kept its rate over the offered rate, and the front: what no other beats."""
     chosen = [
-        one.result
-        for one in answers
-        if one.result.message_bytes == size and one.result.offered_messages_per_s is not None
+        answer.result
+        for answer in answers
+        if answer.result.message_bytes == size and answer.result.offered_messages_per_s is not None
     ]
-    front = [one.result for one in fronts if one.result.message_bytes == size]
-    spreads = [one.figures.p99_ns.median or 0.0 for one in front]
-    unit = choose_unit("ns", [one.p99_ns.median or 0.0 for one in chosen])
+    front = [item.result for item in fronts if item.result.message_bytes == size]
+    spreads = [item.figures.p99_ns.median or 0.0 for item in front]
+    unit = choose_unit("ns", [item.p99_ns.median or 0.0 for item in chosen])
     layers: list[Layer] = []
     for slot, name in enumerate(setups):
-        own = [one for one in chosen if one.setup.name == name and one.p99_ns.n]
+        own = [item for item in chosen if item.setup.name == name and item.p99_ns.n]
         if own:
-            x = np.array([one.offered_messages_per_s for one in own], dtype=np.float64)
-            layers.append(draw_spreads(name, x, [one.p99_ns for one in own], unit.size, slot))
+            x = np.array([item.offered_messages_per_s for item in own], dtype=np.float64)
+            layers.append(draw_spreads(name, x, [item.p99_ns for item in own], unit.size, slot))
     layers.append(
         Curve(
             name="front",
-            x=np.array([one.figures.offered_messages_per_s for one in front], dtype=np.float64),
+            x=np.array([item.figures.offered_messages_per_s for item in front], dtype=np.float64),
             y=np.array(spreads) / unit.size,
             slot=INK_SLOT,
             markers=False,
             solid=True,
         )
     )
-    names = dict.fromkeys(one.setup.name for one in front)
+    names = dict.fromkeys(item.setup.name for item in front)
     return draw_panel(
-        build_rate_axis([one.offered_messages_per_s for one in chosen]),
+        build_rate_axis([item.offered_messages_per_s for item in chosen]),
         Axis(label="p99 of round trips", unit=unit.unit, scale=Scale.LOG10),
         layers,
         f"Best p99 at each rate: {'; '.join(names)}.",

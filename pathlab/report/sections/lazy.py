@@ -86,7 +86,7 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazySection:
-    """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
+    """A section: ``blocks`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
 
     ``choose_setting``: a key of the campaign file with a value, by which results fill it. ``factors``, by
     attribute: where the plan has none of them, it was not asked for, and a gap is not worth a line. ``asks``:
@@ -97,14 +97,14 @@ class LazySection:
     key: str
     title: str
     find_gap: Callable[[ReportInputs], str | None]
-    outline: Callable[[ReportInputs], Iterable[LazyBlock]]
+    blocks: Callable[[ReportInputs], Iterable[LazyBlock]]
     question: Question | None = None
     choose_setting: Callable[[ReportInputs], str | None] = lambda _: None
     factors: tuple[str, ...] = ()
     of_messages: bool = False
     asks: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
-    def is_asked_for(self, inputs: ReportInputs) -> bool:
+    def is_requested(self, inputs: ReportInputs) -> bool:
         """Whether the plan has a factor that it is about."""
         rows = inputs.study.study_plan()
         return not self.factors or any(
@@ -123,7 +123,7 @@ class Numbered(Protocol):
 
 
 def lazy_plot(
-    one: Numbered,
+    numbered: Numbered,
     key: str,
     title: str,
     draw: Callable[..., Drawing],
@@ -134,9 +134,9 @@ def lazy_plot(
 ) -> LazyPlot:
     """The figure ``key-NUMBER`` that is drawn from these arguments."""
     return LazyPlot(
-        name=f"{key}-{one.number}{suffix}",
+        name=f"{key}-{numbered.number}{suffix}",
         title=title,
-        condition=one.title,
+        condition=numbered.title,
         draw=partial(draw, *arguments),
         on_demand=on_demand,
         lacks=lacks,
@@ -158,8 +158,8 @@ def list_shortfalls(blocks: Iterable[LazyBlock]) -> Iterator[Shortfall]:
     for block in blocks:
         if isinstance(block, LazyFold):
             yield from list_shortfalls(block.blocks)
-        elif block.lacks is not None and (found := block.lacks()) is not None:
-            yield found
+        elif block.lacks is not None and (result := block.lacks()) is not None:
+            yield result
 
 
 def build_blocks(blocks: Iterable[LazyBlock]) -> Iterator[Block]:

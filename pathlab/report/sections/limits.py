@@ -16,8 +16,8 @@ from pathlab.report.names import enumerate_cells, format_limit_name
 from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Layer
 from pathlab.report.sections import routes
-from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
-from pathlab.report.sections.cell_tables import GRANTS, outline_table
+from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, list_answer_tables
+from pathlab.report.sections.cell_tables import GRANTS, list_cell_table_blocks
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -92,10 +92,10 @@ def _describe_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
     return " ".join(sentences)
 
 
-def _name_limit(found: CellLimit) -> str:
-    if found.limit is None:
+def _name_limit(cell_limit: CellLimit) -> str:
+    if cell_limit.limit is None:
         return UNDECIDED
-    return format_limit_name(found.limit, at_requested_rate=found.at_requested_rate)
+    return format_limit_name(cell_limit.limit, at_requested_rate=cell_limit.at_requested_rate)
 
 
 def _enumerate(cells: list[tuple[int, int | None]]) -> str:
@@ -103,16 +103,16 @@ def _enumerate(cells: list[tuple[int, int | None]]) -> str:
     return enumerate_cells(cells) if len(cells) <= LONG_ROWS else f"{len(cells)} combinations"
 
 
-def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _build_evidence_table(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """Every cell's limit and its evidence, as medians over its classified trials."""
     rows, entry = [], ANALYSES["limits"]
     answers = inputs.answers("limits", condition)
     for answer in answers:
-        found: CellLimit = answer.result
+        cell_limit: CellLimit = answer.result
         figures = [
-            f"{_format_evidence(one.name, one.median)} ({one.met} of {one.known})"
-            for one in found.evidence
-            if one.met
+            f"{_format_evidence(item.name, item.median)} ({item.met} of {item.known})"
+            for item in cell_limit.evidence
+            if item.met
         ]
         *shown, undecided = format_row(entry, answer)
         rows.append((*shown, "; ".join(figures) or "no figure meets its threshold", undecided))
@@ -141,20 +141,20 @@ def _has_classified(condition: MeasuredCondition) -> bool:
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_has_classified, inputs.conditions):
         if len(condition.levels) > 1:
             yield lazy_plot(condition, "limits", TITLE, plot_limits, inputs, condition)
-        evidence = lazy_text(_tabulate_evidence, inputs, condition)
+        evidence = lazy_text(_build_evidence_table, inputs, condition)
         yield LazyFold(title=f"Limits and evidence: {condition.name}", blocks=(evidence,))
-    yield from outline_tables(inputs, "rfc6349")
+    yield from list_answer_tables(inputs, "rfc6349")
     for condition in inputs.conditions:
         if sum(cell.streams > 1 for cell in condition.cells) > 1:
             yield lazy_plot(condition, FAIRNESS.key, FAIRNESS.title, plot_view, inputs, condition, FAIRNESS)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
-        fairness = tuple(outline_tables(inputs, "fairness"))
+        fairness = tuple(list_answer_tables(inputs, "fairness"))
         yield LazyFold(title=ANALYSES["fairness"].title, blocks=fairness)
-    yield from outline_table(GRANTS, inputs.conditions)
+    yield from list_cell_table_blocks(GRANTS, inputs.conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -165,7 +165,7 @@ SECTION = LazySection(
     key="limits",
     title="Limits of the throughput, and fairness",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.BOTTLENECK,
 )
 TOPIC = Topic(key="path", sections=(SECTION, routes.SECTION))

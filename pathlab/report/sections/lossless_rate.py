@@ -16,10 +16,10 @@ from pathlab.report.lossless_text import (
     EXPLANATION,
     VERDICTS,
     answer_lossless_rates,
+    build_lossless_rates_table,
     describe_excluded,
     describe_lossless_rates,
     list_rate_columns,
-    tabulate_lossless_rates,
 )
 from pathlab.report.phrases import format_interval
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
@@ -39,22 +39,22 @@ LEAST_SHARE = 0.01
 ANSWER_HEADINGS = ("Combination", "Highest rate", "Too much at", "95 % CI", "Cycles", "Found")
 
 
-def outline_opening_rates(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_opening_rates(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The figure of the first combinations, at first sight."""
     if is_search(inputs.study):
-        yield from list(_outline_figures(inputs))[:1]
+        yield from list(_list_figure_blocks(inputs))[:1]
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     answers = inputs.study.lossless_rate()
     yield lazy_text(_write_answers, inputs)
-    yield from _outline_figures(inputs)
+    yield from _list_figure_blocks(inputs)
     for number, answer in enumerate(answers, 1):
-        yield lazy_text(_tabulate_rates, answer, number)
+        yield lazy_text(_build_rates_table, answer, number)
     yield lazy_text(_explain)
 
 
-def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def _list_figure_blocks(inputs: ReportInputs) -> Iterator[LazyPlot]:
     answers = [answer for answer in inputs.study.lossless_rate() if answer.result.rates]
     for start in range(0, len(answers), PANELS_MAX):
         shown = answers[start : start + PANELS_MAX]
@@ -95,7 +95,7 @@ def _format_answer(result: LosslessRate) -> tuple[str, ...]:
 def _draw(answers: list[Answer[LosslessRate]]) -> Drawing:
     """A panel for each combination: loss with its interval over the rate, the limit, the confirmed rates."""
     unit = choose_unit(
-        "bit/s", np.array([rate.rate_bits_per_s for one in answers for rate in one.result.rates])
+        "bit/s", np.array([rate.rate_bits_per_s for item in answers for rate in item.result.rates])
     )
     x = Axis(label="Offered payload rate", unit=unit.unit, scale=Scale.LOG10)
     y = Axis(label="Loss", unit="%", scale=Scale.LOG10)
@@ -140,8 +140,8 @@ def _draw_lost(label: str, rates: list[TriedRate], size: float, slot: int) -> Cu
     ends = [
         (rate.interval_ratio.low, rate.interval_ratio.high) for rate in rates
     ]  # None: too few trials for an interval
-    low = np.array([np.nan if one is None else one for one, _ in ends])
-    high = np.array([np.nan if one is None else one for _, one in ends])
+    low = np.array([np.nan if item is None else item for item, _ in ends])
+    high = np.array([np.nan if item is None else item for _, item in ends])
     return Curve(
         name=label,
         x=np.array([rate.rate_bits_per_s / size for rate in rates]),
@@ -173,7 +173,7 @@ def _draw_free(label: str, rates: list[TriedRate], size: float, slot: int, *, le
     )
 
 
-def _tabulate_rates(answer: Answer[LosslessRate], number: int) -> Iterator[Block]:
+def _build_rates_table(answer: Answer[LosslessRate], number: int) -> Iterator[Block]:
     result = answer.result
     columns = list_rate_columns(result.searches)
     headings = [column.heading for column in columns]
@@ -192,7 +192,7 @@ def _tabulate_rates(answer: Answer[LosslessRate], number: int) -> Iterator[Block
             f"lossless-cycles-{number}",
             f"Search of each cycle: {result.name}",
             ("Cycle", "Trials", "Answer"),
-            [(str(one.cycle + 1), str(one.trials), one.text) for one in result.cycles],
+            [(str(cycle.cycle + 1), str(cycle.trials), cycle.text) for cycle in result.cycles],
             words=("Answer",),
             keep=("Cycle", "Trials", "Answer"),
         )
@@ -214,7 +214,7 @@ SECTION = LazySection(
     key="lossless-rate",
     title="Highest UDP rate with little loss",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     factors=("pacing_bits_per_s",),
     asks=lambda _: False,
     of_messages=True,
@@ -222,7 +222,7 @@ SECTION = LazySection(
 TOPIC = Topic(
     key="lossless_rate",
     describe=answer_lossless_rates,
-    tables=tabulate_lossless_rates,
-    outline=outline_opening_rates,
+    tables=build_lossless_rates_table,
+    blocks=list_opening_rates,
     sections=(SECTION,),
 )

@@ -57,12 +57,14 @@ class LatencyGroup:
 
     def answers(self, name: str) -> list[Answer[Any]]:
         """The answers of an analysis on this path, without those that the chapter on technologies shows."""
-        return [one for one in list_latency_answers(self.inputs, name) if one.condition == self.condition]
+        return [
+            answer for answer in list_latency_answers(self.inputs, name) if answer.condition == self.condition
+        ]
 
     def list_levels(self, name: str, analysis: str = "message_latency") -> list[Any]:
         """The sizes or offered rates of an analysis, ascending; None first."""
-        found = {getattr(one.result, name) for one in self.answers(analysis)}
-        return sorted(found, key=lambda one: (one is not None, one or 0))
+        result = {getattr(answer.result, name) for answer in self.answers(analysis)}
+        return sorted(result, key=lambda item: (item is not None, item or 0))
 
     def split_setups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The setups of each figure, and what its name ends with."""
@@ -73,7 +75,7 @@ class LatencyGroup:
 
 def list_latency_answers(inputs: ReportInputs, name: str) -> list[Answer[Any]]:
     """The answers of an analysis, without loads that the chapter on technologies shows."""
-    return [one for one in inputs.answers(name) if not inputs.study.is_of_technologies(one.result)]
+    return [answer for answer in inputs.answers(name) if not inputs.study.is_of_technologies(answer.result)]
 
 
 def list_latency_groups(inputs: ReportInputs) -> tuple[LatencyGroup, ...]:
@@ -97,14 +99,14 @@ def format_path_title(inputs: ReportInputs, condition: Condition) -> str:
     """Path, medium and date."""
     ends = condition.path_source, condition.path_destination, condition.medium
     first = next(
-        one
-        for one in inputs.message_conditions
-        if (one.key.path_source, one.key.path_destination, one.key.medium) == ends
+        item
+        for item in inputs.message_conditions
+        if (item.key.path_source, item.key.path_destination, item.key.medium) == ends
     )
     return first.title_of(first.path)
 
 
-def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
+def list_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
     """Every figure of a path, the first of each kind shown."""
     latencies, knees = group.answers("message_latency"), group.answers("message_knee")
     sizes, rates = group.list_levels("message_bytes"), group.list_levels("offered_messages_per_s")
@@ -145,7 +147,7 @@ def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
             )
 
 
-def outline_fronts(group: LatencyGroup) -> Iterator[LazyPlot]:
+def list_front_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
     """The front of every size that was offered at several rates."""
     answers = group.answers("message_latency")
     for size in group.list_levels("message_bytes", "message_front"):
@@ -157,14 +159,16 @@ def outline_fronts(group: LatencyGroup) -> Iterator[LazyPlot]:
         )
 
 
-def outline_opening_front(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
+def list_opening_front(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """The front that the opening shows: that of the smallest size of each path."""
-    return tuple(front for group in list_latency_groups(inputs) for front in [*outline_fronts(group)][:1])
+    return tuple(front for group in list_latency_groups(inputs) for front in [*list_front_figures(group)][:1])
 
 
 def _find_shortfall(group: LatencyGroup, name: str) -> Shortfall | None:
     """Why there is no knee: too few rates were offered with all setups and sizes."""
-    reasons = {one.result.knee.undecided for one in group.answers(name)} if name == "message_knee" else set()
+    reasons = (
+        {answer.result.knee.undecided for answer in group.answers(name)} if name == "message_knee" else set()
+    )
     if reasons != {Undecided.TOO_FEW_LEVELS}:
         return None
     return Shortfall(
@@ -175,16 +179,16 @@ def _find_shortfall(group: LatencyGroup, name: str) -> Shortfall | None:
     )
 
 
-def _outline_table(group: LatencyGroup, name: str, *, folded: bool = False) -> Iterator[LazyBlock]:
+def _list_table_blocks(group: LatencyGroup, name: str, *, folded: bool = False) -> Iterator[LazyBlock]:
     answers = group.answers(name)
     if not answers:
         return
-    text = lazy_text(_tabulate, group, name, lacks=partial(_find_shortfall, group, name))
+    text = lazy_text(_build_table, group, name, lacks=partial(_find_shortfall, group, name))
     title = f"{ANALYSES[name].title}: {name_path(group.condition)}"
     yield LazyFold(title=title, blocks=(text,)) if folded or len(answers) > LONG_ROWS else text
 
 
-def _tabulate(group: LatencyGroup, name: str) -> Iterator[Block]:
+def _build_table(group: LatencyGroup, name: str) -> Iterator[Block]:
     entry, answers = ANALYSES[name], group.answers(name)
     notes = [format_note(answers, entry)]
     if name == "message_latency":
@@ -203,7 +207,7 @@ def _tabulate(group: LatencyGroup, name: str) -> Iterator[Block]:
 def _describe_costs(answers: Sequence[Answer[Any]]) -> str | None:
     """What the measurement itself costs a round trip."""
     known = {
-        name: [value for one in answers if (value := getattr(one.result, name)) is not None]
+        name: [value for answer in answers if (value := getattr(answer.result, name)) is not None]
         for name in ("clock_cost_ns", "record_cost_ns")
     }
     if not all(known.values()):
@@ -212,17 +216,17 @@ def _describe_costs(answers: Sequence[Answer[Any]]) -> str | None:
     return f"Measuring costs at most {clock} for a reading of the clock and {record} to count a round trip."
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    opening = {front.name for front in outline_opening_front(inputs)}
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    opening = {front.name for front in list_opening_front(inputs)}
     for group in list_latency_groups(inputs):
-        fronts = [front for front in outline_fronts(group) if front.name not in opening]
+        fronts = [front for front in list_front_figures(group) if front.name not in opening]
         shown = choose_evenly(fronts, FIGURES_SHOWN) if fronts else []
         yield from shown
-        yield from _outline_table(group, "message_front")
-        yield from outline_latency_figures(group)
-        yield from _outline_table(group, "message_knee")
-        yield from _outline_table(group, "message_latency")
-        yield from _outline_table(group, "message_tails", folded=True)
+        yield from _list_table_blocks(group, "message_front")
+        yield from list_latency_figures(group)
+        yield from _list_table_blocks(group, "message_knee")
+        yield from _list_table_blocks(group, "message_latency")
+        yield from _list_table_blocks(group, "message_tails", folded=True)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -235,7 +239,7 @@ SECTION = LazySection(
     key="message-latency",
     title="Latency of messages",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     factors=("reply",),
     of_messages=True,
@@ -244,6 +248,6 @@ SECTION = LazySection(
 TOPIC = Topic(
     key="message_latency",
     describe=lambda study: map(AnswerText, describe_latencies(study)),
-    outline=outline_opening_front,
+    blocks=list_opening_front,
     sections=(SECTION,),
 )

@@ -13,17 +13,17 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.message_cost import MINIMUM_SIZES, MessageCost
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.message_table import tabulate_messages
+from pathlab.report.message_table import build_messages_table
 from pathlab.report.phrases import (
     format_few_trials,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import build_answer_table, format_note
-from pathlab.report.sections.batching import outline_batching
-from pathlab.report.sections.fan_out import list_fan_out_sentences, outline_fan_out
+from pathlab.report.sections.batching import list_batching_blocks
+from pathlab.report.sections.fan_out import list_fan_out_blocks, list_fan_out_sentences
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyFold, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.points import draw_rule, draw_spreads
-from pathlab.report.sections.published import draw_published, tabulate_published
+from pathlab.report.sections.published import build_published_table, draw_published
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.shortfalls import Shortfall
 from pathlab.report.sections.topic import Topic
@@ -58,15 +58,15 @@ def plot_sizes(chapter: SizeChapter, group: SizeGroup) -> Drawing:
     """How many a second and their throughput against the size on logarithmic axes, published ones faint."""
     factor = chapter.factor
     counted = [measure_counts(curve.found.sample, factor) for curve in group.curves]
-    rates = [8.0 * size * (one.median or 0.0) for spreads in counted for size, one in spreads.items()]
+    rates = [8.0 * size * (item.median or 0.0) for spreads in counted for size, item in spreads.items()]
     unit = choose_unit("bit/s", rates)
     above: list[Layer] = []
     below: list[Layer] = []
     for (slot, name, curve), spreads in zip(group, counted, strict=True):
         sizes = np.array(list(spreads), dtype=np.float64)
-        found = list(spreads.values())
-        above.append(draw_spreads(name, sizes, found, 1.0, slot))
-        below.append(draw_spreads(name, sizes, found, unit.size / (8 * sizes), slot))
+        result = list(spreads.values())
+        above.append(draw_spreads(name, sizes, result, 1.0, slot))
+        below.append(draw_spreads(name, sizes, result, unit.size / (8 * sizes), slot))
         if len(group.curves) == 1:
             cost: MessageCost = curve.found.cost.result
             above += _draw_fit(cost, sizes)
@@ -124,7 +124,7 @@ def _find_shortfall(chapter: SizeChapter, group: SizeGroup) -> Shortfall | None:
     )
 
 
-def _tabulate_costs(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
+def _build_costs_table(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
     entry = ANALYSES[chapter.analysis]
     answers: list[Answer[Any]] = [curve.found.cost for curve in group.curves]
     yield build_answer_table(
@@ -139,7 +139,7 @@ def _tabulate_costs(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
     )
 
 
-def _tabulate_rates(inputs: ReportInputs, group: SizeGroup) -> Iterator[Block]:
+def _build_rates_table(inputs: ReportInputs, group: SizeGroup) -> Iterator[Block]:
     """Every size of every curve: rate, throughput, CPU time at both ends, what was lost."""
     entry = ANALYSES["message_rates"]
     names = []
@@ -161,7 +161,7 @@ def _tabulate_rates(inputs: ReportInputs, group: SizeGroup) -> Iterator[Block]:
     )
 
 
-def outline_size_figures(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyPlot]:
+def list_size_blocks(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyPlot]:
     """The figure of each group."""
     for group in list_size_groups(inputs.study, chapter):
         yield LazyPlot(
@@ -172,24 +172,24 @@ def outline_size_figures(inputs: ReportInputs, chapter: SizeChapter) -> Iterator
         )
 
 
-def outline_opening(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
+def list_opening_blocks(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     """The figure of messages that the opening shows; none where none were measured."""
-    return tuple(outline_size_figures(inputs, MESSAGE_CHAPTER))[:1]
+    return tuple(list_size_blocks(inputs, MESSAGE_CHAPTER))[:1]
 
 
-def _outline_sizes(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyBlock]:
+def _list_size_figures(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyBlock]:
     """What each figure shows, the figure, and its tables, the long ones folded."""
-    opening = {figure.name for figure in outline_opening(inputs)}
-    figures = outline_size_figures(inputs, chapter)
+    opening = {figure.name for figure in list_opening_blocks(inputs)}
+    figures = list_size_blocks(inputs, chapter)
     for group, figure in zip(list_size_groups(inputs.study, chapter), figures, strict=True):
         if figure.name not in opening:
             yield lazy_text(_describe_group, chapter, group)
             yield figure
-        yield lazy_text(_tabulate_costs, chapter, group, lacks=partial(_find_shortfall, chapter, group))
+        yield lazy_text(_build_costs_table, chapter, group, lacks=partial(_find_shortfall, chapter, group))
         if chapter is MESSAGE_CHAPTER:
             for title, text in (
-                ("Every size, CPU time per message", lazy_text(_tabulate_rates, inputs, group)),
-                ("Published figures", lazy_text(tabulate_published, group)),
+                ("Every size, CPU time per message", lazy_text(_build_rates_table, inputs, group)),
+                ("Published figures", lazy_text(build_published_table, group)),
             ):
                 yield LazyFold(title=f"{title}: {group.title}", blocks=(text,))
 
@@ -199,18 +199,20 @@ def _list_limited(inputs: ReportInputs) -> Iterator[Block]:
         yield Paragraph(text=text)
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield from _outline_sizes(inputs, MESSAGE_CHAPTER)
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield from _list_size_figures(inputs, MESSAGE_CHAPTER)
     yield lazy_text(_list_limited, inputs)
-    yield from outline_batching(inputs)
-    yield from outline_fan_out(inputs)
-    yield from _outline_sizes(inputs, WRITE_CHAPTER)
+    yield from list_batching_blocks(inputs)
+    yield from list_fan_out_blocks(inputs)
+    yield from _list_size_figures(inputs, WRITE_CHAPTER)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
     if any(list_size_groups(inputs.study, chapter) for chapter in (MESSAGE_CHAPTER, WRITE_CHAPTER)):
         return None
-    if inputs.message_conditions or any(one.key.get(WRITE_SIZE) is not None for one in inputs.conditions):
+    if inputs.message_conditions or any(
+        condition.key.get(WRITE_SIZE) is not None for condition in inputs.conditions
+    ):
         return "no trial with a size of messages or writes carried as many as it could"
     return "it needs trials with several sizes of messages or writes"
 
@@ -219,7 +221,9 @@ def _choose_setting(inputs: ReportInputs) -> str | None:
     """Sizes; where messages have them, no offered rate; none where the lab limited trials without one."""
     if not inputs.message_conditions:
         return f"factors.message={SIZES_SET}"
-    offered = all(one.key.get("message_rate_per_s") is not None for one in inputs.message_conditions)
+    offered = all(
+        condition.key.get("message_rate_per_s") is not None for condition in inputs.message_conditions
+    )
     return 'factors.message_rate=["max"]' if offered else None
 
 
@@ -233,7 +237,7 @@ SECTION = LazySection(
     key="message-size",
     title="Messages",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     factors=("message_bytes", "write_bytes"),
     of_messages=True,
@@ -243,7 +247,7 @@ SECTION = LazySection(
 TOPIC = Topic(
     key="messages",
     describe=_describe,
-    tables=tabulate_messages,
-    outline=outline_opening,
+    tables=build_messages_table,
+    blocks=list_opening_blocks,
     sections=(SECTION,),
 )

@@ -23,11 +23,11 @@ from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import RULE
 from pathlab.report.tables import (
+    build_failures_table,
+    build_hosts_table,
+    build_journal_table,
+    build_plan_table,
     format_name,
-    tabulate_failures,
-    tabulate_hosts,
-    tabulate_journal,
-    tabulate_plan,
 )
 from pathlab.store.flags import Status
 from pathlab.store.trial_table import format_exact_utc
@@ -111,18 +111,18 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     sections = []
     counts = study.count_trials()
     if counts.failed or counts.interrupted:
-        failures = tabulate_failures("Trials that did not complete", study.study_table())
+        failures = build_failures_table("Trials that did not complete", study.study_table())
         title = "Trials that failed or were interrupted" if counts.interrupted else "Trials that failed"
         sections.append(_build_appendix("failures", title, failures))
     blocks: list[Block] = []
     if plan := study.study_plan():
         title = f"The plan, row by row ({len(plan)})"
-        blocks.append(_fold(tabulate_plan(title, plan, study.study_table())))
+        blocks.append(_fold(build_plan_table(title, plan, study.study_table())))
     if journal := source.journal():
-        blocks.append(_fold(tabulate_journal(f"Journal ({len(journal)})", journal)))
+        blocks.append(_fold(build_journal_table(f"Journal ({len(journal)})", journal)))
     if hosts := source.hosts():
         names = len({host.name for host in hosts})
-        blocks.append(_fold(tabulate_hosts(f"Hosts ({names})", hosts)))
+        blocks.append(_fold(build_hosts_table(f"Hosts ({names})", hosts)))
     if source.campaign.text.strip():
         text = Preformatted(text=source.campaign.text)
         blocks.append(Fold(title="Campaign file", blocks=(text,), detail=True))
@@ -151,7 +151,7 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
         interrupted = f", {counts.interrupted} interrupted" if counts.interrupted else ""
         yield "Trials", f"{outcomes}{interrupted}; {cycles}"
     if len(complete):
-        first, last = (format_utc(format_exact_utc(one)) for one in complete["started_utc"].iloc[[0, -1]])
+        first, last = (format_utc(format_exact_utc(item)) for item in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"
         yield "Steady window", _describe_windows(study.study_table())
         for label, formatter, *columns in (
@@ -213,14 +213,14 @@ def _describe_order(source: StudySource) -> str:
 
 def _list_exclusions(study: Analyses) -> Iterator[Block]:
     """Counts of excluded trials, and flags of the others."""
-    found = survey_conditions(study.conditions())
+    result = survey_conditions(study.conditions())
     text = "No trial was excluded."
-    if found.excluded:
-        counted = ", ".join(f"{trials} {reason}" for reason, trials in found.excluded.items())
+    if result.excluded:
+        counted = ", ".join(f"{trials} {reason}" for reason, trials in result.excluded.items())
         text = f"Excluded from medians, fits and recommendations: {counted}."
     yield Paragraph(text=f"{text} Outliers are marked but kept.")
-    if found.flags:
-        counted = ", ".join(f"{name} ({count})" for name, count in found.flags.items())
+    if result.flags:
+        counted = ", ".join(f"{name} ({count})" for name, count in result.flags.items())
         yield Paragraph(text=f"Flags on complete trials: {counted}.", note=True)
 
 

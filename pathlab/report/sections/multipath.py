@@ -11,7 +11,7 @@ from pathlab.report.blocks import Block, Bullets, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_text import name_path
 from pathlab.report.multipath_remarks import describe_statements
-from pathlab.report.multipath_table import tabulate_multipath
+from pathlab.report.multipath_table import build_multipath_table
 from pathlab.report.multipath_text import describe_multipath, list_bond_views
 from pathlab.report.phrases import format_count
 from pathlab.report.sections.answer_tables import build_answer_table, format_note
@@ -35,7 +35,7 @@ TABLES = ("multipath", "member_shares", "subflow_shares", "streams_needed", "bon
 REORDERING_TABLES = ("tcp_reordering", "reordering_thresholds")
 
 
-def outline_opening_multipath(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_opening_multipath(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """What is seen first: the gain of every bond, for each path and setting."""
     for view in list_bond_views(inputs.study) if is_multipath(inputs.study.study_table()) else ():
         yield LazyPlot(
@@ -46,10 +46,10 @@ def outline_opening_multipath(inputs: ReportInputs) -> Iterator[LazyPlot]:
         )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield lazy_text(_tabulate, inputs, "multipath")
-    yield from _outline_shares(inputs)
-    yield lazy_text(_tabulate, inputs, "member_shares")
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(_build_table, inputs, "multipath")
+    yield from _list_share_blocks(inputs)
+    yield lazy_text(_build_table, inputs, "member_shares")
     needed = inputs.answers("streams_needed")
     by_ports = [answer.result for answer in needed if answer.result.fields is HashFields.PORTS]
     if by_ports:
@@ -60,10 +60,10 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
             draw=partial(draw_chances, by_ports),
         )
     for name in TABLES[2:]:
-        yield lazy_text(_tabulate, inputs, name)
+        yield lazy_text(_build_table, inputs, name)
 
 
-def _outline_shares(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def _list_share_blocks(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The shares of each path, at most ``ROWS_MAX`` rows."""
     paths: dict[Condition, list[Answer[MemberShares]]] = {}
     for answer in inputs.study.member_shares():
@@ -86,14 +86,14 @@ def _name_traffic(condition: Condition) -> str:
 
 def _name_row(answer: Answer[MemberShares], answers: Sequence[Answer[MemberShares]]) -> str:
     texts = [answer.result.name]
-    if len({one.streams for one in answers}) > 1:
+    if len({item.streams for item in answers}) > 1:
         texts.append(format_count(answer.streams or 1, "stream"))
-    if len({one.window_bytes for one in answers}) > 1:
+    if len({item.window_bytes for item in answers}) > 1:
         texts.append(f"window {format_window(answer.window_bytes)}")
     return ", ".join(texts)
 
 
-def _tabulate(inputs: ReportInputs, name: str) -> Iterator[Block]:
+def _build_table(inputs: ReportInputs, name: str) -> Iterator[Block]:
     """The rows of ``pathlab analyze``; nothing without any."""
     entry = ANALYSES[name]
     answers: Sequence[Answer[Any]] = inputs.answers(name)
@@ -111,11 +111,11 @@ def _tabulate(inputs: ReportInputs, name: str) -> Iterator[Block]:
     )
 
 
-def _outline_reordering(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_reordering_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     if not is_multipath(inputs.study.study_table()):
         yield lazy_text(_state, inputs)
     for name in REORDERING_TABLES:
-        yield lazy_text(_tabulate, inputs, name)
+        yield lazy_text(_build_table, inputs, name)
 
 
 def _state(inputs: ReportInputs) -> Iterator[Block]:
@@ -141,7 +141,7 @@ SECTION = LazySection(
     key="multipath",
     title="Several links together",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     factors=("bond",),
     of_messages=True,
 )
@@ -149,7 +149,7 @@ REORDERING = LazySection(
     key="tcp-reordering",
     title="Reordering as TCP sees it",
     find_gap=_find_reordering_gap,
-    outline=_outline_reordering,
+    blocks=_list_reordering_blocks,
     question=Question.COST,
     factors=("tcp_reordering",),
     of_messages=True,
@@ -157,7 +157,7 @@ REORDERING = LazySection(
 TOPIC = Topic(
     key="multipath",
     describe=lambda study: group_answer(describe_multipath(study)),
-    tables=tabulate_multipath,
-    outline=outline_opening_multipath,
+    tables=build_multipath_table,
+    blocks=list_opening_multipath,
     sections=(SECTION, REORDERING),
 )

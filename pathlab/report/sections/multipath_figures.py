@@ -23,7 +23,7 @@ from pathlab.study.member_shares import (
     compute_chance_curves,
     count_most_trials,
 )
-from pathlab.study.multipath import BondWorth, find_sum_factor
+from pathlab.study.multipath import MeasuredBond, find_sum_factor
 from pathlab.units import format_rate, format_ratio
 
 PERCENT = 100.0
@@ -31,14 +31,18 @@ PERCENT = 100.0
 
 def draw_gains(view: BondView) -> Drawing:
     """The factor of each bond over the best link alone, with its interval, for each combination."""
-    known = [one for one in view.answers if one.result.gain is not None and one.result.gain.gain is not None]
+    known = [
+        answer
+        for answer in view.answers
+        if answer.result.gain is not None and answer.result.gain.gain is not None
+    ]
     if not known:
         return Drawing(empty="no bond has every link alone beside it")
-    names = list(dict.fromkeys(one.result.name for one in known))
+    names = list(dict.fromkeys(item.result.name for item in known))
     axis = build_row_axis("Bond", names)
     heights = dict(zip(names, axis.ticks or (), strict=True))
     combinations = [
-        text for text in view.combinations if any(view.name_combination(one) == text for one in known)
+        text for text in view.combinations if any(view.name_combination(item) == text for item in known)
     ]
     layers: list[Layer] = [
         Rule(
@@ -49,18 +53,18 @@ def draw_gains(view: BondView) -> Drawing:
             high=1 + MARGIN_RATIO,
         )
     ]
-    if (whole := find_sum_factor([one.result for one in known])) is not None:
+    if (whole := find_sum_factor([item.result for item in known])) is not None:
         layers.append(Rule(name="the sum of all links alone", value=whole, vertical=True))
     for slot, text in enumerate(combinations):
         shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(combinations))
-        rows = [one for one in known if view.name_combination(one) == text]
-        layers += _draw_combination(slot, text, rows, [heights[one.result.name] + shift for one in rows])
+        rows = [item for item in known if view.name_combination(item) == text]
+        layers += _draw_combination(slot, text, rows, [heights[row.result.name] + shift for row in rows])
     return Drawing(
         sentences=(
             "Throughput of the bond over that of the best link alone, in pairs of a cycle; lines: 95 % CI, "
             "corrected for all rows (Holm).",
             "Open markers: undecided."
-            if any(one.result.verdict is BondVerdict.UNDECIDED for one in known)
+            if any(item.result.verdict is BondVerdict.UNDECIDED for item in known)
             else "",
         ),
         panels=(
@@ -70,12 +74,12 @@ def draw_gains(view: BondView) -> Drawing:
 
 
 def _draw_combination(
-    slot: int, text: str, rows: Sequence[Answer[BondWorth]], heights: Sequence[float]
+    slot: int, text: str, rows: Sequence[Answer[MeasuredBond]], heights: Sequence[float]
 ) -> Iterator[Layer]:
-    gains = [one.result.gain for one in rows]
+    gains = [row.result.gain for row in rows]
     ends = [
-        [one.gain_interval.low, one.gain_interval.high, None] if one is not None else [None] * 3
-        for one in gains
+        [gain.gain_interval.low, gain.gain_interval.high, None] if gain is not None else [None] * 3
+        for gain in gains
     ]
     yield Curve(
         name=f"{text}, 95 % CI",
@@ -86,55 +90,55 @@ def _draw_combination(
         solid=True,
         legend=False,
     )
-    undecided = [one.result.verdict is BondVerdict.UNDECIDED for one in rows]
+    undecided = [row.result.verdict is BondVerdict.UNDECIDED for row in rows]
     for hollow in (False, True):
-        chosen = [place for place, mark in enumerate(undecided) if mark is hollow]
+        chosen = [index for index, mark in enumerate(undecided) if mark is hollow]
         if chosen:
             yield Points(
                 name=f"{text}, undecided" if hollow else text,
-                x=np.array([_read_gain(rows[place]) for place in chosen]),
-                y=np.array([heights[place] for place in chosen]),
+                x=np.array([_read_gain(rows[index]) for index in chosen]),
+                y=np.array([heights[index] for index in chosen]),
                 slot=slot,
                 hollow=hollow,
                 legend=not hollow or all(undecided),
-                hover=tuple(_describe_gain(rows[place].result) for place in chosen),
+                hover=tuple(_describe_gain(rows[index].result) for index in chosen),
             )
 
 
-def _read_gain(one: Answer[BondWorth]) -> float:
-    gain = one.result.gain
+def _read_gain(answer: Answer[MeasuredBond]) -> float:
+    gain = answer.result.gain
     return math.nan if gain is None or gain.gain is None else gain.gain
 
 
-def _describe_gain(one: BondWorth) -> str:
-    gain = one.gain
+def _describe_gain(bond: MeasuredBond) -> str:
+    gain = bond.gain
     if gain is None:
-        return one.name
+        return bond.name
     ends = (
         f" (95 % CI {format_interval(gain.gain_interval, format_factor)})"
         if gain.gain_interval.decided
         else ""
     )
-    rate = format_rate(one.throughput_bits_per_s.median)
-    return f"{one.name}: {format_factor(gain.gain)} ×{ends}, {rate}, {one.verdict}"
+    rate = format_rate(bond.throughput_bits_per_s.median)
+    return f"{bond.name}: {format_factor(gain.gain)} ×{ends}, {rate}, {bond.verdict}"
 
 
 def draw_shares(rows: Sequence[tuple[str, MemberShares]]) -> Drawing:
     """Each member's share of the bytes sent, medians with quartiles; rows are combinations by name."""
     axis = build_row_axis("Bond", [name for name, _ in rows])
     heights = np.array(axis.ticks)
-    members = list(dict.fromkeys(member.name for _, one in rows for member in one.members))
-    count = max(len(one.members) for _, one in rows)
+    members = list(dict.fromkeys(member.name for _, item in rows for member in item.members))
+    count = max(len(item.members) for _, item in rows)
     layers: list[Layer] = [Rule(name="equal shares", value=PERCENT / count, vertical=True)]
     for slot, name in enumerate(members):
-        found = [
-            (height, text, one, member)
-            for height, (text, one) in zip(heights, rows, strict=True)
-            for member in one.members
+        result = [
+            (height, text, item, member)
+            for height, (text, item) in zip(heights, rows, strict=True)
+            for member in item.members
             if member.name == name and member.sent.median is not None
         ]
-        y = np.array([height for height, *_ in found])
-        ends = [[member.sent.least, member.sent.most, None] for *_, member in found]
+        y = np.array([height for height, *_ in result])
+        ends = [[member.sent.least, member.sent.most, None] for *_, member in result]
         layers += [
             Curve(
                 name=f"{name}, least to most",
@@ -147,19 +151,19 @@ def draw_shares(rows: Sequence[tuple[str, MemberShares]]) -> Drawing:
             ),
             Points(
                 name=name,
-                x=np.array([member.sent.median for *_, member in found], dtype=np.float64) * PERCENT,
+                x=np.array([member.sent.median for *_, member in result], dtype=np.float64) * PERCENT,
                 y=y,
                 slot=slot,
                 hover=tuple(
-                    f"{text}: {name} {format_share(member.sent.median)} {format_hash_test(one)}".rstrip()
-                    for _, text, one, member in found
+                    f"{text}: {name} {format_share(member.sent.median)} {format_hash_test(item)}".rstrip()
+                    for _, text, item, member in result
                 ),
             ),
         ]
     return Drawing(
         sentences=(
             f"Of the bytes that the sender sent, headers included; median of up to "
-            f"{format_count(count_most_trials([one for _, one in rows]), 'trial')}, lines: least to most.",
+            f"{format_count(count_most_trials([item for _, item in rows]), 'trial')}, lines: least to most.",
         ),
         panels=(
             Panel(x=Axis(label="Share of a link", unit="%", from_zero=True), y=axis, layers=tuple(layers)),

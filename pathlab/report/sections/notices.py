@@ -28,17 +28,19 @@ PATHS_NAMED = 3
 
 def list_notices(study: Analyses) -> tuple[Notice, ...]:
     """Every warning of a campaign, those on its validity first."""
-    found = [*_check_run(study)]
+    result = [*_check_run(study)]
     scopes: list[tuple[str, tuple[MeasuredCondition, ...]]]
-    scopes = [(one.name, (one,)) for one in study.conditions() if not one.key.is_of_messages]
+    scopes = [
+        (condition.name, (condition,)) for condition in study.conditions() if not condition.key.is_of_messages
+    ]
     scopes += [(group[0].path, group) for group in list_message_paths(study.conditions())]
     names: dict[Notice, list[str]] = {}
     for name, group in scopes:
-        if any(one.measured_cells for one in group):
+        if any(item.measured_cells for item in group):
             for notice in _check_conditions(group):
                 names.setdefault(notice, []).append(name)
-    found += [replace(notice, path=_join(paths, len(scopes))) for notice, paths in names.items()]
-    return tuple(found)
+    result += [replace(notice, path=_join(paths, len(scopes))) for notice, paths in names.items()]
+    return tuple(result)
 
 
 def _join(paths: list[str], known: int) -> str | None:
@@ -56,9 +58,9 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
             kind="fallback",
             short=f"Loopback fallback: {reason}. The numbers describe this machine alone and no network.",
         )
-    for begun_utc, found in describe_busy_hosts(study.study_source.journal()):
+    for begun_utc, result in describe_busy_hosts(study.study_source.journal()):
         yield Notice(
-            kind="busy", short=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {found}."
+            kind="busy", short=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {result}."
         )
     left_out = describe_left_out(study.study_source.journal())
     if left_out is not None:
@@ -90,21 +92,21 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
 
 def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Notice]:
     """Every warning on a condition, or on those of the messages of a path; without the path."""
-    found, locate = find_warnings(*conditions), _locate
+    result, locate = find_warnings(*conditions), _locate
     if conditions[0].key.is_of_messages:
         locate = partial(locate_messages, list_message_levels(conditions))
     for flag in Flag:
-        if flag.notice is not None and flag.notice.of_most and flag in found.mostly:
-            yield _make_notice(flag, flag.notice, locate(found.mostly[flag], found.cells))
-    if found.short:
+        if flag.notice is not None and flag.notice.of_most and flag in result.mostly:
+            yield _make_notice(flag, flag.notice, locate(result.mostly[flag], result.cells))
+    if result.short:
         yield Notice(
             kind="window-not-granted",
-            short=f"{locate(found.short, found.cells)} the kernel granted less than the window requested "
-            f"(least grant: {format_bytes(found.least_granted_bytes)}, of which Linux uses half).",
+            short=f"{locate(result.short, result.cells)} the kernel granted less than the window requested "
+            f"(least grant: {format_bytes(result.least_granted_bytes)}, of which Linux uses half).",
             fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
-    for name, cells in found.partly.items():
-        where = locate(cells, found.cells)
+    for name, cells in result.partly.items():
+        where = locate(cells, result.cells)
         known = next((flag for flag in Flag if flag == name), None)
         if known is not None and known.notice is not None and not known.notice.of_most:
             yield _make_notice(known, known.notice, where)
@@ -113,13 +115,13 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
             yield Notice(
                 kind=name, short=f"{where} an end did not grant the {setting} requested (see its settings)."
             )
-    if found.too_few:
-        which = "The combination has" if len(found.cells) == 1 else "Some combinations have"
-        if len(found.cells) > 1 and found.evenly_few:
+    if result.too_few:
+        which = "The combination has" if len(result.cells) == 1 else "Some combinations have"
+        if len(result.cells) > 1 and result.evenly_few:
             which = "All combinations have"
         yield Notice(
             kind="small-sample",
-            short=f"{which} only {format_count(found.least_trials, 'trial')}; a 95 % confidence interval "
+            short=f"{which} only {format_count(result.least_trials, 'trial')}; a 95 % confidence interval "
             f"needs {median_interval_minimum()}.",
             details="Differences are shown but not tested.",
         )
@@ -130,8 +132,8 @@ def _make_notice(flag: Flag, notice: FlagNotice, where: str) -> Notice:
     return Notice(kind=flag, short=short, details=notice.details, fix=notice.fix)
 
 
-def _locate(found: Sequence[Cell], cells: Sequence[Cell]) -> str:
+def _locate(result: Sequence[Cell], cells: Sequence[Cell]) -> str:
     """``In both combinations``, ``With 4 × 64 KiB``."""
-    if len(found) == len(cells) > 1:
+    if len(result) == len(cells) > 1:
         return format_all_combinations(len(cells))
-    return f"With {enumerate_cells((cell.streams, cell.window_bytes) for cell in found)}"
+    return f"With {enumerate_cells((cell.streams, cell.window_bytes) for cell in result)}"

@@ -15,7 +15,7 @@ def build_opening(inputs: ReportInputs) -> Section:
     remarks = tuple(text for answer in answers for text in answer.remarks)
     blocks += [Bullets(items=remarks)] if remarks else []
     for topic in TOPICS:
-        blocks += build_blocks(topic.outline(inputs))
+        blocks += build_blocks(topic.blocks(inputs))
     if not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))
     return Section(key="answer", title="The answer", blocks=tuple(blocks))

@@ -76,7 +76,7 @@ def gather(
 ) -> Cloud:
     """The trials of some cells; ``axes`` give x and y; outliers are those of ``measured`` (y) in a cell."""
     across, up = axes
-    found = measured or up
+    result = measured or up
     samples = [cell.sample for cell in cells]
     first = samples[0]
     joined = Sample(
@@ -92,7 +92,7 @@ def gather(
         x=across.take(joined),
         y=up.take(joined),
         outlier=np.concatenate(
-            [mark_outliers(found.take(one), logarithmic=found.logarithmic)[1] for one in samples]
+            [mark_outliers(result.take(item), logarithmic=result.logarithmic)[1] for item in samples]
         ),
     )
 
@@ -105,8 +105,8 @@ def gather_windows(
 ) -> list[Cloud]:
     """A cloud for each window (None: every one with a usable trial)."""
     return [
-        gather(f"window {format_window(one)}", inputs.slot(one), condition.along(one), axes)
-        for one in (condition.windows if windows is None else windows)
+        gather(f"window {format_window(window)}", inputs.slot(window), condition.along(window), axes)
+        for window in (condition.windows if windows is None else windows)
     ]
 
 
@@ -115,10 +115,10 @@ def draw_spreads(
 ) -> Curve:
     """Medians, or pooled losses, with their intervals at ``x``, divided by ``size``; unknown: gaps."""
     rows = [
-        (one.loss_ratio, one.interval_ratio.low, one.interval_ratio.high)
-        if isinstance(one, Loss)
-        else (one.median, one.interval.low, one.interval.high)
-        for one in spreads
+        (spread.loss_ratio, spread.interval_ratio.low, spread.interval_ratio.high)
+        if isinstance(spread, Loss)
+        else (spread.median, spread.interval.low, spread.interval.high)
+        for spread in spreads
     ]
     y, low, high = np.array(rows, dtype=np.float64).reshape(-1, 3).T / size
     return Curve(name=name, x=x, y=y, low=low, high=high, slot=slot)
@@ -180,19 +180,19 @@ def draw_excluded(
 
     ``axes`` give x as it is drawn and y, which is divided by ``size``.
     """
-    found = condition.excluded
-    x, y = axes[0].take(found), axes[1].take(found)
+    excluded = condition.excluded
+    x, y = axes[0].take(excluded), axes[1].take(excluded)
     y = np.where(np.isnan(x), np.nan, y)
-    reasons = name_exclusions(found)
+    reasons = name_exclusions(excluded)
     layers: list[Layer] = []
-    for window, cell in found.by_window():
-        inside = np.isin(found.places, cell.places)
+    for window, cell in excluded.by_window():
+        inside = np.isin(excluded.places, cell.places)
         values = np.where(inside, y, np.nan)
         chosen = choose_points(values, np.zeros(y.size, dtype=bool), inputs.points)
         if not chosen.size:
             continue
         named = ", ".join(dict.fromkeys(str(reason) for reason in reasons[chosen]))
-        texts = name_trials(found, chosen)
+        texts = name_trials(excluded, chosen)
         layers.append(
             Points(
                 name=f"window {format_window(window)}, excluded ({named})",

@@ -34,7 +34,7 @@ def draw_published(group: SizeGroup, bits: float | None = None) -> Iterator[Curv
             continue
         table, column = published
         seen.add((table.name, column))
-        sizes, rates = (np.array(table.columns[one]) for one in (table.level, column))
+        sizes, rates = (np.array(table.columns[item]) for item in (table.level, column))
         name = format_published(table.name, column)
         y = rates * GBPS / (8 * sizes if bits is None else bits)
         yield Curve(name=name, x=sizes, y=y, slot=slot, markers=False, faint=True)
@@ -46,7 +46,7 @@ def format_published(table: str, column: str) -> str:
     return f"Streams {name}: {column.removesuffix('_gbps').replace('_', ' ')}"
 
 
-def tabulate_published(group: SizeGroup) -> Iterator[Block]:
+def build_published_table(group: SizeGroup) -> Iterator[Block]:
     """Own throughput over the published one, size by size."""
     rows = []
     for _, name, curve in group:

@@ -40,32 +40,32 @@ def _write_costs(inputs: ReportInputs) -> Iterator[Block]:
 
 def _describe_cost(level: str, costs: Sequence[RecordingCost]) -> str:
     """``Recording 'full' costs 0.4 % to 2.1 % of the rate in 2 of 6 combinations; ...``."""
-    groups = {verdict: [one for one in costs if one.verdict is verdict] for verdict in CostVerdict}
+    groups = {verdict: [cost for cost in costs if cost.verdict is verdict] for verdict in CostVerdict}
     total = format_count(len(costs), "combination")
     clauses = []
-    if found := groups[CostVerdict.COSTS]:
-        shares = sorted(one.cost_ratio for one in found if one.cost_ratio is not None)
+    if result := groups[CostVerdict.COSTS]:
+        shares = sorted(item.cost_ratio for item in result if item.cost_ratio is not None)
         texts = dict.fromkeys(format_ratio(share) for share in (shares[0], shares[-1]))
-        clauses.append(f"costs {' to '.join(texts)} of the rate in {len(found)} of {total}")
-    if found := groups[CostVerdict.NOT_SHOWN]:
-        most = max(one.interval_ratio.high or 0.0 for one in found)
-        where = f"in {len(found)} of {total}"
+        clauses.append(f"costs {' to '.join(texts)} of the rate in {len(result)} of {total}")
+    if result := groups[CostVerdict.NOT_SHOWN]:
+        most = max(item.interval_ratio.high or 0.0 for item in result)
+        where = f"in {len(result)} of {total}"
         clauses.append(f"no cost is shown {where} (95 % CI up to {format_ratio(max(most, 0.0))})")
-    if found := groups[CostVerdict.UNDECIDED]:
-        reasons = join_words(sorted({str(one.reason) for one in found}))
-        clauses.append(f"undecided in {len(found)} of {total} ({reasons})")
+    if result := groups[CostVerdict.UNDECIDED]:
+        reasons = join_words(sorted({str(item.reason) for item in result}))
+        clauses.append(f"undecided in {len(result)} of {total} ({reasons})")
     colon = "" if groups[CostVerdict.COSTS] else ":"
     return f"Recording '{level}'{colon} {'; '.join(clauses)}."
 
 
-def _draw_costs(found: LevelComparison) -> Drawing:
+def _draw_costs(comparison: LevelComparison) -> Drawing:
     """The cost of each level in each combination, in percent of the rate without recording."""
-    names, layers = name_cells(found.found.rows), list[Layer]()
-    cells = list(dict.fromkeys(row.cell for row in found.found.rows))
-    heights = {cell: float(len(cells) - place) for place, cell in enumerate(cells)}
-    labels = found.found.labels[1:]
+    names, layers = name_cells(comparison.found.rows), list[Layer]()
+    cells = list(dict.fromkeys(row.cell for row in comparison.found.rows))
+    heights = {cell: float(len(cells) - index) for index, cell in enumerate(cells)}
+    labels = comparison.found.labels[1:]
     for slot, label in enumerate(labels):
-        rows = [row for row in found.found.rows if row.label == label and row.estimate is not None]
+        rows = [row for row in comparison.found.rows if row.label == label and row.estimate is not None]
         up = np.array([heights[row.cell] - 0.2 * slot for row in rows])
         ends = [
             [np.nan if end is None else 100 * (1 - end) for end in (row.interval.high, row.interval.low)]
@@ -100,9 +100,9 @@ def _draw_costs(found: LevelComparison) -> Drawing:
     return Drawing(sentences=("Points: costs; lines: confidence intervals.",), panels=(panel,))
 
 
-def _tabulate_recordings(inputs: ReportInputs, found: LevelComparison) -> Iterator[Block]:
+def _build_recordings_table(inputs: ReportInputs, comparison: LevelComparison) -> Iterator[Block]:
     """Every combination and level: the rates and the cost."""
-    entry, rows = ANALYSES["observer_cost"], found.found.rows
+    entry, rows = ANALYSES["observer_cost"], comparison.found.rows
     names = name_cells(rows)
     yield build_answer_table(
         "observer-cost",
@@ -116,24 +116,26 @@ def _tabulate_recordings(inputs: ReportInputs, found: LevelComparison) -> Iterat
     )
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    found = inputs.study.compare_recordings()
-    if found is None or not found.found.rows:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    recordings = inputs.study.compare_recordings()
+    if recordings is None or not recordings.found.rows:
         return
     yield lazy_text(_write_costs, inputs)
     yield LazyPlot(
         name="observer-cost",
         title=TITLE,
-        condition=", ".join(name_cells(found.found.rows).shared),
-        draw=partial(_draw_costs, found),
+        condition=", ".join(name_cells(recordings.found.rows).shared),
+        draw=partial(_draw_costs, recordings),
     )
-    yield lazy_text(_tabulate_recordings, inputs, found)
+    yield lazy_text(_build_recordings_table, inputs, recordings)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    found = inputs.study.compare_recordings()
+    recordings = inputs.study.compare_recordings()
     return (
-        None if found is not None and found.found.rows else "it needs trials with recording off, and others"
+        None
+        if recordings is not None and recordings.found.rows
+        else "it needs trials with recording off, and others"
     )
 
 
@@ -141,7 +143,7 @@ SECTION = LazySection(
     key="observer-cost",
     title=TITLE,
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.COST,
     factors=("recording",),
     of_messages=True,

@@ -22,9 +22,9 @@ from pathlab.report.plots.model import Layer, Rule
 from pathlab.report.sections.comparison import DRAWN_ROWS, build_change_panel
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
+    describe_no_verdict,
     format_noise,
     list_summaries,
-    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
@@ -50,32 +50,33 @@ NOISE = "Noise floor, the largest difference between two measurements of one bui
 NO_NOISE = 'Noise floor: not measured; add the level "again" to build.'
 
 
-def _describe_noise(found: LevelComparison) -> str:
+def _describe_noise(comparison: LevelComparison) -> str:
     """The noise floor of each metric; why there is none."""
-    if not found.floors:
+    if not comparison.floors:
         return NO_NOISE
     texts = [
-        f"{METRICS[name].title} {format_noise(noise, METRICS[name])}" for name, noise in found.floors.items()
+        f"{METRICS[name].title} {format_noise(noise, METRICS[name])}"
+        for name, noise in comparison.floors.items()
     ]
     return NOISE.format(noises=", ".join(texts))
 
 
-def _name_level(found: LevelComparison, level: str) -> str:
+def _name_level(comparison: LevelComparison, level: str) -> str:
     """A level in words: ``the other build``, ``no_delay yes``."""
-    return BUILDS[level] if found.factor == BUILD else f"{FACTORS[found.factor].key} {level}"
+    return BUILDS[level] if comparison.factor == BUILD else f"{FACTORS[comparison.factor].key} {level}"
 
 
-def name_comparison(found: LevelComparison, label: str) -> str:
+def name_comparison(comparison: LevelComparison, label: str) -> str:
     """What is held against what: ``the other build against this one``."""
-    return f"{_name_level(found, label)} against {_name_level(found, found.baseline)}"
+    return f"{_name_level(comparison, label)} against {_name_level(comparison, comparison.baseline)}"
 
 
 def list_release_sentences(study: Analyses) -> Iterator[str]:
     """What changed from the first level to each other one; nothing where no level is compared."""
-    found = study.compare_releases()
-    for label in found.found.labels[1:] if found is not None else ():
-        assert found is not None
-        yield from _list_changes(found, label)
+    releases = study.compare_releases()
+    for label in releases.found.labels[1:] if releases is not None else ():
+        assert releases is not None
+        yield from _list_changes(releases, label)
 
 
 def _begin(text: str) -> str:
@@ -83,31 +84,31 @@ def _begin(text: str) -> str:
     return text[0].upper() + text[1:] if text.startswith("the ") else text
 
 
-def _list_changes(found: LevelComparison, label: str) -> Iterator[str]:
+def _list_changes(comparison: LevelComparison, label: str) -> Iterator[str]:
     """The sentences about one level, of which the first names it."""
-    refusal = refuse_verdicts(found.found)
-    for place, text in enumerate([refusal] if refusal else list_summaries(found.found, label)):
-        head = f"{_begin(name_comparison(found, label))}: " if place == 0 else ""
+    refusal = describe_no_verdict(comparison.found)
+    for index, text in enumerate([refusal] if refusal else list_summaries(comparison.found, label)):
+        head = f"{_begin(name_comparison(comparison, label))}: " if index == 0 else ""
         yield f"{head}{text}"
 
 
-def _write_answer(found: LevelComparison) -> Iterator[Block]:
+def _write_answer(comparison: LevelComparison) -> Iterator[Block]:
     """What changed, in sentences, and the noise floor."""
-    if not found.found.rows:
+    if not comparison.found.rows:
         yield Paragraph(text="No usable trial of another build or level: nothing is compared.", lead=True)
-    for label in found.found.labels[1:]:
-        for place, text in enumerate(_list_changes(found, label)):
-            yield Paragraph(text=text, lead=place == 0)
-    yield Paragraph(text=_describe_noise(found))
-    for counts in found.found.excluded.values():
+    for label in comparison.found.labels[1:]:
+        for index, text in enumerate(_list_changes(comparison, label)):
+            yield Paragraph(text=text, lead=index == 0)
+    yield Paragraph(text=_describe_noise(comparison))
+    for counts in comparison.found.excluded.values():
         if counts:
-            left = ", ".join(f"{one.trials} {format_reason(one.reason)}" for one in counts)
+            left = ", ".join(f"{count.trials} {format_reason(count.reason)}" for count in counts)
             yield Paragraph(text=f"Excluded trials: {left}.", note=True)
 
 
-def _draw_changes(found: LevelComparison, label: str) -> Drawing:
+def _draw_changes(comparison: LevelComparison, label: str) -> Drawing:
     """A panel for each metric: ratios with their intervals, the margin, and the noise floor as a band."""
-    rows, names = found.found, name_cells(found.found.rows)
+    rows, names = comparison.found, name_cells(comparison.found.rows)
     panels = []
     for group in group_rows(rows, label):
         shown = choose_most_changed(group, DRAWN_ROWS)
@@ -117,7 +118,7 @@ def _draw_changes(found: LevelComparison, label: str) -> Drawing:
     return Drawing(
         sentences=(
             f"Points: changes; lines: confidence intervals; shaded: within ±{format_ratio(MARGIN_RATIO)}.",
-            "Darker: the noise floor." if found.floors else "",
+            "Darker: the noise floor." if comparison.floors else "",
             f"The {DRAWN_ROWS} combinations that changed most are shown." if hidden > 0 else "",
         ),
         panels=tuple(panels),
@@ -131,15 +132,15 @@ def _draw_noise(rows: Sequence[ComparisonRow]) -> Iterator[Layer]:
         yield Rule(name="noise floor", value=0.0, vertical=True, low=low, high=high)
 
 
-def _tabulate_changes(found: LevelComparison) -> Iterator[Block]:
+def _build_changes_table(comparison: LevelComparison) -> Iterator[Block]:
     """For each level and metric every combination, with the noise of the combination beside the verdict."""
-    if not found.found.rows:
+    if not comparison.found.rows:
         return
-    names = name_cells(found.found.rows)
-    for label in found.found.labels[1:]:
-        for rows in group_rows(found.found, label):
-            headings, cells = _list_columns(found, rows, names)
-            title = f"{capitalise_title(rows[0].metric)}, {name_comparison(found, label)}"
+    names = name_cells(comparison.found.rows)
+    for label in comparison.found.labels[1:]:
+        for rows in group_rows(comparison.found, label):
+            headings, cells = _list_columns(comparison, rows, names)
+            title = f"{capitalise_title(rows[0].metric)}, {name_comparison(comparison, label)}"
             yield build_table(
                 f"releases-{label}-{rows[0].metric.name}".replace(" ", "-"),
                 ", ".join(filter(None, [title, *names.shared, find_trials(rows)])),
@@ -147,26 +148,28 @@ def _tabulate_changes(found: LevelComparison) -> Iterator[Block]:
                 list(zip(*cells, strict=True)),
             )
     text = RULES.format(
-        baseline=_name_level(found, found.baseline),
-        rows=format_count(len(found.found.rows), "row"),
+        baseline=_name_level(comparison, comparison.baseline),
+        rows=format_count(len(comparison.found.rows), "row"),
         margin=format_ratio(MARGIN_RATIO),
-        least=found.found.least_trials,
+        least=comparison.found.least_trials,
     )
     yield Paragraph(text=text, note=True)
 
 
 def _list_columns(
-    found: LevelComparison, rows: Sequence[ComparisonRow], names: CellNames
+    comparison: LevelComparison, rows: Sequence[ComparisonRow], names: CellNames
 ) -> tuple[list[str], list[Sequence[str]]]:
     """Headings and texts of one metric's table."""
-    known = {"Before": found.baseline, "After": rows[0].label}
-    columns = list_change_columns(rows, found.found, names)
+    known = {"Before": comparison.baseline, "After": rows[0].label}
+    columns = list_change_columns(rows, comparison.found, names)
     headings = [
-        f"{known.get(one.name, one.name)} ({one.unit})" if one.unit else known.get(one.name, one.name)
-        for one in columns
+        f"{known.get(column.name, column.name)} ({column.unit})"
+        if column.unit
+        else known.get(column.name, column.name)
+        for column in columns
     ]
-    cells: list[Sequence[str]] = [one.texts for one in columns]
-    again = [found.again.get((row.cell, row.metric.name)) for row in rows]
+    cells: list[Sequence[str]] = [column.texts for column in columns]
+    again = [comparison.again.get((row.cell, row.metric.name)) for row in rows]
     if any(again):
         place = headings.index("Verdict") if "Verdict" in headings else len(headings)
         headings.insert(place, "Noise (again)")
@@ -174,9 +177,9 @@ def _list_columns(
             place,
             [
                 NOT_MEASURED
-                if one is None
-                else f"{format_factor(one.ratio)} ({format_interval(one.interval_ratio, format_factor)})"
-                for one in again
+                if item is None
+                else f"{format_factor(item.ratio)} ({format_interval(item.interval_ratio, format_factor)})"
+                for item in again
             ],
         )
     if "Verdict" in headings:
@@ -186,20 +189,20 @@ def _list_columns(
     return headings, cells
 
 
-def _outline_releases(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    found = inputs.study.compare_releases()
-    if found is None:
+def _list_release_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    releases = inputs.study.compare_releases()
+    if releases is None:
         return
-    yield lazy_text(_write_answer, found)
-    for label in found.found.labels[1:]:
-        if any(row.interval.decided for row in found.found.rows if row.label == label):
+    yield lazy_text(_write_answer, releases)
+    for label in releases.found.labels[1:]:
+        if any(row.interval.decided for row in releases.found.rows if row.label == label):
             yield LazyPlot(
                 name=f"releases-{label}".replace(" ", "-"),
-                title=f"Change of each combination: {name_comparison(found, label)}",
-                condition=", ".join(name_cells(found.found.rows).shared),
-                draw=partial(_draw_changes, found, label),
+                title=f"Change of each combination: {name_comparison(releases, label)}",
+                condition=", ".join(name_cells(releases.found.rows).shared),
+                draw=partial(_draw_changes, releases, label),
             )
-    yield lazy_text(_tabulate_changes, found)
+    yield lazy_text(_build_changes_table, releases)
 
 
 def _find_releases_gap(inputs: ReportInputs) -> str | None:
@@ -212,7 +215,7 @@ SECTION = LazySection(
     key="releases",
     title="Builds and configurations compared",
     find_gap=_find_releases_gap,
-    outline=_outline_releases,
+    blocks=_list_release_blocks,
     factors=("build",),
     of_messages=True,
 )

@@ -94,7 +94,7 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
     )
     axis = Axis(label="Hop", ticks=tuple(numbers.tolist()), tick_labels=labels)
     panels = [Panel(x=axis, y=Axis(label="Time", unit="ms", from_zero=True), layers=tuple(shown))]
-    layers = [one for one in (capacity, bound) if np.isfinite(one.y).any()]
+    layers = [item for item in (capacity, bound) if np.isfinite(item.y).any()]
     if layers:
         scale = Axis(label="Capacity", unit=unit.unit, scale=Scale.LOG10)
         panels.insert(0, Panel(x=axis, y=scale, layers=tuple(layers)))
@@ -139,16 +139,16 @@ def _describe_survey(survey: Survey) -> str:
     return f"{text}; narrowest estimated hop: {narrowest} with {capacity} (95 % CI {ends})."
 
 
-def _tabulate_survey(survey: Survey) -> Iterator[Block]:
+def _build_survey_table(survey: Survey) -> Iterator[Block]:
     yield build_table(
         f"path-table-{survey.number}",
         f"Hops: {survey.name}",
         COLUMNS,
-        [_tabulate_hop(hop, survey) for hop in survey.hops],
+        [_build_hop_table(hop, survey) for hop in survey.hops],
     )
 
 
-def _tabulate_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
+def _build_hop_table(hop: Mapping[str, Any], survey: Survey) -> Row:
     estimate = survey.estimates.get(hop["hop"], {})
     capacity, low, high = survey.read_capacity(hop["hop"])
     known = not np.isnan([low, high]).any()
@@ -166,7 +166,7 @@ def _tabulate_hop(hop: Mapping[str, Any], survey: Survey) -> Row:
     )
 
 
-def _tabulate_changes(inputs: ReportInputs) -> Iterator[Block]:
+def _build_changes_table(inputs: ReportInputs) -> Iterator[Block]:
     """Changes between the surveys; that there are none, where both were made."""
     surveys = [entry for entry in inputs.source.journal() if entry.kind in (SURVEY, CHANGE)]
     changes = [entry.text for entry in surveys if entry.kind == CHANGE]
@@ -176,13 +176,13 @@ def _tabulate_changes(inputs: ReportInputs) -> Iterator[Block]:
         yield from write_paragraph("The surveys before the first and after the last trial agree.")
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield lazy_text(_tabulate_changes, inputs)
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(_build_changes_table, inputs)
     for survey in list_surveys(inputs.source.journal()):
         if len(survey.hops) > 1:
             yield lazy_plot(survey, "path", TITLE, plot_survey, survey)
         if survey.hops:
-            yield lazy_text(_tabulate_survey, survey)
+            yield lazy_text(_build_survey_table, survey)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -193,7 +193,7 @@ SECTION = LazySection(
     key="path",
     title="Route and capacity of the paths",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.BOTTLENECK,
     choose_setting=lambda _: "survey=before",
 )

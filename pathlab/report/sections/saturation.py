@@ -27,7 +27,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import outline_answers
+from pathlab.report.sections.answer_tables import defer_answer_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -56,10 +56,10 @@ AVERAGE = "average of the models"
 OPTIMUM = "Added delay per Mbit/s, by number of streams"
 
 
-def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
+def list_saturation_blocks(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The models of every window of one condition."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
-    yield outline_answers(inputs, "saturation", condition)
+    yield defer_answer_table(inputs, "saturation", condition)
     if windows:
         yield lazy_plot(condition, "saturation", SATURATION, plot_windows, inputs, condition)
         own = tuple(
@@ -72,26 +72,26 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
                 condition,
                 window,
                 suffix=format_suffix(format_window(window)),
-                on_demand=sum(len(one.windows) for one in inputs.conditions) > OWN_FIGURES,
+                on_demand=sum(len(item.windows) for item in inputs.conditions) > OWN_FIGURES,
             )
             for window in windows
         )
-        models = lazy_text(_tabulate_models, inputs, condition)
+        models = lazy_text(_build_models_table, inputs, condition)
         yield LazyFold(title=f"Every model and every window: {condition.name}", blocks=(models, *own))
 
 
-def outline_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
+def list_optimum_blocks(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The streams with the least cost of one condition."""
     if any(len(condition.along(window)) > 1 for window in condition.windows):
         lacks = partial(find_shortfall, inputs, "optimum", condition)
-        yield outline_answers(inputs, "optimum", condition)
+        yield defer_answer_table(inputs, "optimum", condition)
         yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition, lacks=lacks)
 
 
 def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
     """An empty figure with its reason."""
-    found = [one.result.undecided for one in answers if one.result.undecided is not None]
-    reasons = join_words(list(dict.fromkeys(map(format_reason, found))))
+    result = [answer.result.undecided for answer in answers if answer.result.undecided is not None]
+    reasons = join_words(list(dict.fromkeys(map(format_reason, result))))
     reason = f"undecided: {reasons or 'no usable trial'}"
     return Drawing(empty=reason)
 
@@ -99,7 +99,7 @@ def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
 def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Every window's averaged models with the band for one new trial, and the cells' distance from them."""
     every = inputs.answers("saturation", condition)
-    answers = [one for one in every if one.result.residuals is not None]
+    answers = [item for item in every if item.result.residuals is not None]
     if not answers:
         return _leave_empty(every)
     unit = choose_unit("bit/s", condition.sample.rates_bits_per_s)
@@ -108,32 +108,32 @@ def plot_windows(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     below: list[Layer] = [Rule(name="fitted", value=0.0)]
     for answer in answers:
         slot, name = inputs.slot(answer.window_bytes), format_window(answer.window_bytes)
-        found: Saturation = answer.result
-        line = f"window {name}: {_name_curve(found)}"
-        above += _draw_fit(found, (line, line), slot, unit.size)
-        below.append(_draw_residuals(found, line, slot))
-        means.append(_draw_cells(found, line, slot, unit.size, fitted=False))
+        saturation: Saturation = answer.result
+        line = f"window {name}: {_name_curve(saturation)}"
+        above += _draw_fit(saturation, (line, line), slot, unit.size)
+        below.append(_draw_residuals(saturation, line, slot))
+        means.append(_draw_cells(saturation, line, slot, unit.size, fitted=False))
     sentences = tuple(_describe_saturation(answer) for answer in answers)
     return Drawing(sentences=sentences, panels=_build_panels(condition, unit, [*above, *means], below))
 
 
 def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes: int | None) -> Drawing:
     """One window: trials, the averaged models, their band and capacity, and the residuals."""
-    answers = [one for one in inputs.answers("saturation", condition) if one.window_bytes == window_bytes]
+    answers = [item for item in inputs.answers("saturation", condition) if item.window_bytes == window_bytes]
     if not answers or answers[0].result.residuals is None:
         return _leave_empty(answers)
     answer = answers[0]
-    found: Saturation = answer.result
+    saturation: Saturation = answer.result
     slot = inputs.slot(window_bytes)
     cells = condition.along(window_bytes)
     unit = choose_unit("bit/s", np.concatenate([cell.sample.rates_bits_per_s for cell in cells]))
     across = of.Quantity(label="Streams", take=lambda sample: sample.streams)
     cloud = gather("trials", slot, cells, (across, of.THROUGHPUT))
     drawn = draw_clouds([cloud], (1.0, unit.size), inputs.points)
-    layers = _draw_fit(found, (_name_curve(found), "one new trial, 95 %"), slot, unit.size)
+    layers = _draw_fit(saturation, (_name_curve(saturation), "one new trial, 95 %"), slot, unit.size)
     layers += drawn.layers
-    layers += draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
-    below = (Rule(name="fitted", value=0.0), _draw_residuals(found, "mean minus fit", slot))
+    layers += draw_rule("fitted capacity", saturation.capacity.value, saturation.capacity.interval, unit.size)
+    below = (Rule(name="fitted", value=0.0), _draw_residuals(saturation, "mean minus fit", slot))
     sentences = (_describe_saturation(answer), drawn.words)
     return Drawing(sentences=sentences, panels=_build_panels(condition, unit, layers, below))
 
@@ -157,39 +157,39 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     if not any(answer.result.candidates for answer in answers):
         return _leave_empty(answers)
     for answer in answers:
-        found: OptimalStreams = answer.result
-        if not found.candidates:
+        streams: OptimalStreams = answer.result
+        if not streams.candidates:
             continue
         name = format_window(answer.window_bytes)
         layers.append(
             Curve(
                 name=f"window {name}",
-                x=np.array(found.candidates),
-                y=np.array(found.cost_ns_per_bit_per_s),  # ns per bit/s are ms per Mbit/s
+                x=np.array(streams.candidates),
+                y=np.array(streams.cost_ns_per_bit_per_s),  # ns per bit/s are ms per Mbit/s
                 slot=inputs.slot(answer.window_bytes),
             )
         )
         least = (
-            f"{found.streams:g}"
-            if found.streams is not None
-            else f"undecided ({format_reason(found.undecided)})"
+            f"{streams.streams:g}"
+            if streams.streams is not None
+            else f"undecided ({format_reason(streams.undecided)})"
         )
-        sentences.append(f"{name}: {least}{format_in_brackets(found.interval, format_figure)}")
+        sentences.append(f"{name}: {least}{format_in_brackets(streams.interval, format_figure)}")
     x, y = build_streams_axis(condition.stream_counts), Axis(label="dRTT / throughput", unit="ms per Mbit/s")
     text = f"Streams with the least mean dRTT / mean throughput, window {'; '.join(sentences)}."
     return draw_panel(x, y, layers, text)
 
 
-def _draw_fit(found: Saturation, names: tuple[str, str], slot: int, size: float) -> list[Layer]:
+def _draw_fit(saturation: Saturation, names: tuple[str, str], slot: int, size: float) -> list[Layer]:
     """The curve fitted to the cells of one window, and the band for one new trial, with their ``names``.
 
     Where there are too few cycles for a band, the curve goes through its values at the cells. If the names
     are equal, the legend has one of them.
     """
     name, band_name = names
-    band: FitBand | None = found.band
+    band: FitBand | None = saturation.band
     if band is None:
-        return [_draw_cells(found, name, slot, size, fitted=True)]
+        return [_draw_cells(saturation, name, slot, size, fitted=True)]
     chosen = np.unique(np.linspace(0, len(band.streams) - 1, CURVE_POINTS).round().astype(int))
     x = np.array(band.streams, dtype=np.float64)[chosen]
     fitted, low, high = (
@@ -202,8 +202,8 @@ def _draw_fit(found: Saturation, names: tuple[str, str], slot: int, size: float)
     ]
 
 
-def _draw_residuals(found: Saturation, name: str, slot: int) -> Curve:
-    residuals = found.residuals
+def _draw_residuals(saturation: Saturation, name: str, slot: int) -> Curve:
+    residuals = saturation.residuals
     levels = residuals.cell_levels if residuals is not None else ()
     ratios = residuals.cell_ratio if residuals is not None else ()
     x = np.array([level[0] for level in levels], dtype=np.float64)
@@ -212,9 +212,9 @@ def _draw_residuals(found: Saturation, name: str, slot: int) -> Curve:
     )
 
 
-def _draw_cells(found: Saturation, name: str, slot: int, size: float, *, fitted: bool) -> Curve:
+def _draw_cells(saturation: Saturation, name: str, slot: int, size: float, *, fitted: bool) -> Curve:
     """The curve at the cells of one window, or their means, which it was fitted to."""
-    rests = found.residuals
+    rests = saturation.residuals
     levels = rests.cell_levels if rests is not None else ()
     values = (rests.cell_fitted_bits_per_s if fitted else rests.cell_means_bits_per_s) if rests else ()
     return Curve(
@@ -228,27 +228,27 @@ def _draw_cells(found: Saturation, name: str, slot: int, size: float, *, fitted:
     )
 
 
-def _name_curve(found: Saturation) -> str:
+def _name_curve(saturation: Saturation) -> str:
     """What was drawn: the one model that fits clearly best, or the average."""
-    weight = found.fits[0].weight_ratio if found.fits else None
-    return str(found.best) if weight is not None and weight >= TOLD_APART_RATIO else AVERAGE
+    weight = saturation.fits[0].weight_ratio if saturation.fits else None
+    return str(saturation.best) if weight is not None and weight >= TOLD_APART_RATIO else AVERAGE
 
 
 def _describe_saturation(answer: Answer[Any]) -> str:
-    found: Saturation = answer.result
-    head = f"Window {format_window(answer.window_bytes)}: {_name_curve(found)}"
-    if found.fits:
-        head += f" (best model {found.best}, weight {format_ratio(found.fits[0].weight_ratio)})"
-    if found.rivals:
-        head += f"; {join_words([str(one) for one in found.rivals])} fit about as well"
-    if found.capacity.value is None:
-        least = found.capacity.interval.low
+    saturation: Saturation = answer.result
+    head = f"Window {format_window(answer.window_bytes)}: {_name_curve(saturation)}"
+    if saturation.fits:
+        head += f" (best model {saturation.best}, weight {format_ratio(saturation.fits[0].weight_ratio)})"
+    if saturation.rivals:
+        head += f"; {join_words([str(rival) for rival in saturation.rivals])} fit about as well"
+    if saturation.capacity.value is None:
+        least = saturation.capacity.interval.low
         what = "undecided" if least is None else f"at least {format_rate(least)}"
-        return f"{head}. Capacity {what}: {_explain_undecided(found.capacity.undecided)}."
-    text = f"{head}. Capacity {format_estimate(found.capacity, format_rate)}"
-    if found.n_90.undecided is Undecided.BEYOND_RANGE:
+        return f"{head}. Capacity {what}: {_explain_undecided(saturation.capacity.undecided)}."
+    text = f"{head}. Capacity {format_estimate(saturation.capacity, format_rate)}"
+    if saturation.n_90.undecided is Undecided.BEYOND_RANGE:
         return f"{text}; fewer streams than measured may reach 90 % of it."
-    return f"{text}; streams for 90 % of it: {format_estimate(found.n_90, format_figure)}."
+    return f"{text}; streams for 90 % of it: {format_estimate(saturation.n_90, format_figure)}."
 
 
 def _explain_undecided(reason: Undecided | None) -> str:
@@ -260,7 +260,7 @@ def _explain_undecided(reason: Undecided | None) -> str:
     return format_reason(reason)
 
 
-def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
+def _build_models_table(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("saturation", condition)
     columns = (
         "window",
@@ -274,7 +274,7 @@ def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iter
         "undecided",
     )
     rows = [
-        (format_window(answer.window_bytes), *_tabulate_family(answer.result, fit))
+        (format_window(answer.window_bytes), *_build_family_table(answer.result, fit))
         for answer in answers
         for fit in answer.result.fits
         if fit.undecided not in FEW
@@ -289,7 +289,7 @@ def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iter
         )
 
 
-def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
+def _build_family_table(saturation: Saturation, fit: FamilyFit) -> Row:
     return (
         str(fit.family),
         fit.formula,
@@ -297,7 +297,7 @@ def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
         format_figure(fit.aicc_difference),
         format_ratio(fit.rmse_ratio),
         format_probability(fit.lack_of_fit_p),
-        _format_parameters(found, fit),
+        _format_parameters(saturation, fit),
         format_reason(fit.undecided) if fit.undecided else "",
     )
 
@@ -313,11 +313,11 @@ def _format_weight(ratio: float | None) -> str:
     return "< 0.1 %" if ratio is not None and ratio < 0.001 else format_ratio(ratio)
 
 
-def _format_parameters(found: Saturation, fit: FamilyFit) -> str:
-    if fit.family is found.best:
+def _format_parameters(result: Saturation, fit: FamilyFit) -> str:
+    if fit.family is result.best:
         return "; ".join(
-            f"{one.name} = {format_figure(one.value)}{_format_end(one.interval)} {one.unit}".strip()
-            for one in found.parameters
+            f"{item.name} = {format_figure(item.value)}{_format_end(item.interval)} {item.unit}".strip()
+            for item in result.parameters
         )
     return (
         "; ".join(f"{name} = {format_figure(value)}" for name, value in fit.parameters.items())

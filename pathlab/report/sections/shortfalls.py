@@ -79,19 +79,19 @@ class Need:
     read: Callable[[Any], object] = attrgetter("undecided")
 
 
-def _read_breakpoints(found: Any) -> object:
+def _read_breakpoints(result: Any) -> object:
     """The reason that leaves both knees open."""
-    both = found.drtt.undecided, found.variability.undecided
+    both = result.drtt.undecided, result.variability.undecided
     return both[0] if FEW.issuperset(both) else None
 
 
-def _read_precision(found: Any) -> object:
-    few = all(one.n < median_interval_minimum() for one in found.cells)
-    return Undecided.TOO_FEW_SAMPLES if few and found.cells else None
+def _read_precision(result: Any) -> object:
+    few = all(cell.n < median_interval_minimum() for cell in result.cells)
+    return Undecided.TOO_FEW_SAMPLES if few and result.cells else None
 
 
-def _read_drift(found: Any) -> object:
-    return found.undecided if found.change.change_ratio is None else None
+def _read_drift(result: Any) -> object:
+    return result.undecided if result.change.change_ratio is None else None
 
 
 NEEDS: Mapping[str, Need] = {
@@ -119,9 +119,9 @@ def find_shortfall(
 ) -> Shortfall | None:
     """Why an analysis is not shown of a condition (None: of any); None where it has something to show."""
     conditions = inputs.conditions if condition is None else (condition,)
-    answered = [one for one in conditions if inputs.answers(name, one)]
-    found = [_find_one(inputs, name, one) for one in answered]
-    return found[0] if found and all(found) else None
+    answered = [item for item in conditions if inputs.answers(name, item)]
+    ones = [_find_one(inputs, name, item) for item in answered]
+    return ones[0] if ones and all(ones) else None
 
 
 def _find_one(inputs: ReportInputs, name: str, condition: MeasuredCondition) -> Shortfall | None:
@@ -168,12 +168,12 @@ def _add_levels(condition: MeasuredCondition) -> str:
             return f"factors.streams={levels}".replace(" ", "")
 
 
-def build_shortfalls(inputs: ReportInputs, found: Iterable[Shortfall]) -> Iterator[Section]:
+def build_shortfalls(inputs: ReportInputs, shortfalls: Iterable[Shortfall]) -> Iterator[Section]:
     """The one list of what is not shown, with the commands that would decide it; none where all is shown."""
     by_title: dict[str, list[Shortfall]] = {}
-    for one in found:
-        if one not in by_title.setdefault(one.title, []):
-            by_title[one.title].append(one)
+    for item in shortfalls:
+        if item not in by_title.setdefault(item.title, []):
+            by_title[item.title].append(item)
     campaign = inputs.source.campaign
     rows = [
         (_name(inputs, parts), parts[-1].needs, _format_command(campaign, parts[-1]))
@@ -187,19 +187,19 @@ def build_shortfalls(inputs: ReportInputs, found: Iterable[Shortfall]) -> Iterat
 
 def _name(inputs: ReportInputs, parts: list[Shortfall]) -> str:
     """The analysis, with its paths where it is shown of others."""
-    paths = list(dict.fromkeys(one.path for one in parts if one.path is not None))
+    paths = list(dict.fromkeys(part.path for part in parts if part.path is not None))
     if not paths or len(paths) == len(inputs.conditions):
         return parts[0].title
     named = "; ".join(paths) if len(paths) <= PATHS_NAMED else f"{len(paths)} paths"
     return f"{parts[0].title} ({named})"
 
 
-def _count_cycles(one: Shortfall) -> int:
-    number = (one.setting or "").removeprefix("cycles=")
+def _count_cycles(shortfall: Shortfall) -> int:
+    number = (shortfall.setting or "").removeprefix("cycles=")
     return int(number) if number.isdecimal() else 0
 
 
-def _format_command(campaign: CampaignRecord, one: Shortfall) -> str:
+def _format_command(campaign: CampaignRecord, shortfall: Shortfall) -> str:
     """The command of one analysis; a campaign that was changed is not named as the one that ships."""
     if campaign.model.get("imported") or campaign.model.get("history"):
         return NOT_MEASURED  # no campaign to run
@@ -207,9 +207,9 @@ def _format_command(campaign: CampaignRecord, one: Shortfall) -> str:
     words = ["pathlab", "run", campaign.name if shipped else "CAMPAIGN"]
     if profile := campaign.model.get("profile"):
         words += ["--profile", str(profile)]
-    if one.repeat:
+    if shortfall.repeat:
         return f"{shlex.join(words)} --new --wait-idle 2m"
-    return NOT_MEASURED if one.setting is None else shlex.join([*words, "--set", one.setting])
+    return NOT_MEASURED if shortfall.setting is None else shlex.join([*words, "--set", shortfall.setting])
 
 
 def _has_options(campaign: CampaignRecord) -> bool:

@@ -26,23 +26,23 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.sections import cells, certainty, cpu, duration, effect, surface, sweep
-from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections.answer_figure import defer_answer_figure
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazyPlot, lazy_text
 from pathlab.report.sections.topic import Topic
 from pathlab.report.tables import build_table
-from pathlab.report.text import tabulate_conditions
+from pathlab.report.text import build_conditions_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 
 Answers = Sequence[Answer[Recommendation]]
 
 
-def outline_recommendations(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def list_recommendation_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """The answer of every condition with its figure; of several first a table of all."""
     answers = list_other_recommendations(inputs.study)
-    figures = {one.key: outline_answer_figure(inputs, one) for one in inputs.conditions}
+    figures = {condition.key: defer_answer_figure(inputs, condition) for condition in inputs.conditions}
     if len(answers) > 1:
-        yield lazy_text(_tabulate, answers)
+        yield lazy_text(_build_table, answers)
     for answer in answers:
         name, figure = answer.result.name, figures.get(answer.condition)
         blocks = (lazy_text(_write_answer, answer), *((figure,) if figure else ()))
@@ -66,17 +66,19 @@ def _write_answer(answer: Answer[Recommendation]) -> Iterator[Block]:
 
 
 def _list_answer_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
-    return (outline_answer_figure(inputs, condition) for condition in inputs.conditions)
+    return (defer_answer_figure(inputs, condition) for condition in inputs.conditions)
 
 
 def build_reasons(answers: Answers) -> Iterator[Section]:
     """Why the recommendation is as it is, and how certain; none where there is nothing to say."""
-    reasons = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.reasons)))
+    reasons = list(_list_per_condition(answers, lambda item: _list_words(item, lambda text: text.reasons)))
     if any(answer.result.recommended is not None for answer in answers):
         reasons.append(
             Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),), detail=True)
         )
-    certainty = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.certainty)))
+    certainty = list(
+        _list_per_condition(answers, lambda item: _list_words(item, lambda text: text.certainty))
+    )
     for key, title, blocks, question in (
         ("reasons", "The recommendation", reasons, Question.WHY),
         ("confidence", "Confidence of the recommendation", certainty, Question.CERTAINTY),
@@ -107,7 +109,7 @@ def _list_per_condition(
             yield from shown
 
 
-def _tabulate(answers: Answers) -> Iterator[Block]:
+def _build_table(answers: Answers) -> Iterator[Block]:
     rows = (shorten_recommendation(answer.result) for answer in answers)
     words = set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}
     yield build_table(
@@ -118,8 +120,8 @@ def _tabulate(answers: Answers) -> Iterator[Block]:
 TOPIC = Topic(
     key="streams",
     describe=answer_recommendations,
-    tables=tabulate_conditions,
-    outline=outline_recommendations,
+    tables=build_conditions_table,
+    blocks=list_recommendation_blocks,
     figures=_list_answer_figures,
     sections=(
         cells.COMBINATIONS,

@@ -15,7 +15,7 @@ from pathlab.report.phrases import format_estimate, format_p_value
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import outline_tables
+from pathlab.report.sections.answer_tables import list_answer_tables
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -43,8 +43,10 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
     medians = {cell: cell.throughput.median for cell in condition.cells}
     unit = choose_unit("bit/s", [value for value in medians.values() if value is not None])
     values = {cell: np.nan if value is None else value / unit.size for cell, value in medians.items()}
-    found = find_extremes(condition.cells, medians.get)
-    highest = f"Highest median: {format_rate(medians[found[1]])} with {found[1].name}. " if found else ""
+    extremes = find_extremes(condition.cells, medians.get)
+    highest = (
+        f"Highest median: {format_rate(medians[extremes[1]])} with {extremes[1].name}. " if extremes else ""
+    )
     return Drawing(
         unit=unit.unit,
         sentences=(f"{highest}{_describe_products(condition)}".strip(),),
@@ -54,14 +56,14 @@ def plot_grid(condition: MeasuredCondition) -> Drawing:
 
 def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """How far every cell's mean is from the fitted surface, in percent of it."""
-    found = _find_surface(inputs, condition)
-    ratios = {} if found is None else condition.relate_residuals(found)
+    surface = _find_surface(inputs, condition)
+    ratios = {} if surface is None else condition.relate_residuals(surface)
     values = {cell: round(100 * ratio, 1) + 0.0 for cell, ratio in ratios.items()}  # no -0
     ends = find_extremes(values, lambda cell: abs(values[cell]))
     sentence = "No combination was fitted."
     if ends is not None:
         far = ends[1]
-        sentence = f"Largest deviation: {values[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
+        sentence = f"Largest deviation: {values[far]:+.3g} % with {far.name}. {_describe_fit(surface)}"
     return Drawing(
         sentences=(sentence,),
         panels=(_build_grid(condition, values, "Residual (%)", "%", diverging=True),) if values else (),
@@ -71,7 +73,7 @@ def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
 
 def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Throughput against streams × usable window, with the fitted surface and its limits."""
-    found = _find_surface(inputs, condition)
+    surface = _find_surface(inputs, condition)
     product = of.Quantity(
         label="Streams × window",
         take=lambda sample: sample.streams * sample.usable_window_bytes,
@@ -80,14 +82,14 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
     clouds = gather_windows(inputs, condition, (product, of.THROUGHPUT), windows)
     unit = choose_unit("bit/s", np.concatenate([cloud.y for cloud in clouds]))
     drawn = draw_clouds(clouds, (1024.0, unit.size), inputs.points)
-    fitted = _draw_fit(found, unit.size)
+    fitted = _draw_fit(surface, unit.size)
     limits: list[Rule] = []
-    if found is not None:
-        limits = draw_rule("fitted capacity", found.capacity.value, found.capacity.interval, unit.size)
+    if surface is not None:
+        limits = draw_rule("fitted capacity", surface.capacity.value, surface.capacity.interval, unit.size)
     x = Axis(label="Streams × window", unit="KiB", scale=Scale.LOG2)
     y = Axis(label="Throughput", unit=unit.unit, from_zero=True)
     points = (replace(layer, legend=True) for layer in drawn.layers)
-    return draw_panel(x, y, (*points, *fitted, *limits), _describe_fit(found), drawn.words)
+    return draw_panel(x, y, (*points, *fitted, *limits), _describe_fit(surface), drawn.words)
 
 
 def _build_grid(
@@ -118,12 +120,12 @@ def _mark(label: str, names: tuple[str, ...]) -> Axis:
     return Axis(label=label, ticks=tuple(float(at) for at in range(len(names))), tick_labels=names)
 
 
-def _draw_fit(found: Surface | None, size: float) -> list[Curve]:
+def _draw_fit(surface: Surface | None, size: float) -> list[Curve]:
     """The surface at the cells, which lies on one line over streams × window."""
-    if found is None or found.residuals is None:
+    if surface is None or surface.residuals is None:
         return []
-    products = np.array([level[0] * level[1] for level in found.residuals.cell_levels])
-    fitted: Floats = np.array(found.fitted_bits_per_s)
+    products = np.array([level[0] * level[1] for level in surface.residuals.cell_levels])
+    fitted: Floats = np.array(surface.fitted_bits_per_s)
     order = np.argsort(products, kind="stable")
     return [
         Curve(
@@ -141,18 +143,18 @@ def _find_surface(inputs: ReportInputs, condition: MeasuredCondition) -> Surface
     return answers[0].result if answers else None
 
 
-def _describe_fit(found: Surface | None) -> str:
-    if found is None or found.residuals is None:
+def _describe_fit(surface: Surface | None) -> str:
+    if surface is None or surface.residuals is None:
         return "The surface was not fitted."
     text = (
-        f"Model: T = min(N·W/RTT, C), smoothed. Capacity {format_estimate(found.capacity, format_rate)}, "
-        f"effective RTT {format_estimate(found.effective_rtt, format_time)}. "
-        f"Residuals {format_ratio(found.rmse_ratio)}."
+        f"Model: T = min(N·W/RTT, C), smoothed. Capacity {format_estimate(surface.capacity, format_rate)}, "
+        f"effective RTT {format_estimate(surface.effective_rtt, format_time)}. "
+        f"Residuals {format_ratio(surface.rmse_ratio)}."
     )
-    if found.lack_of_fit_p is None:
+    if surface.lack_of_fit_p is None:
         return text
-    p = format_p_value(found.lack_of_fit_p)
-    if found.lack_of_fit_p < 0.05:
+    p = format_p_value(surface.lack_of_fit_p)
+    if surface.lack_of_fit_p < 0.05:
         return f"{text} This model does not fit the measurements ({p})."
     return f"{text} The measurements do not contradict this model ({p})."
 
@@ -166,7 +168,7 @@ def _describe_products(condition: MeasuredCondition) -> str:
     return f"Combinations with the same total window differ by a factor of up to {ratio:.3g} (at {where})."
 
 
-def _tabulate_products(condition: MeasuredCondition) -> Iterator[Block]:
+def _build_products_table(condition: MeasuredCondition) -> Iterator[Block]:
     """Each product of streams × window with the medians of the cells that make it."""
     rows = []
     for product, cells in condition.by_total_window.items():
@@ -187,7 +189,7 @@ def _is_grid(condition: MeasuredCondition) -> bool:
     return varied and len(condition.cells) >= LEAST_CELLS
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_is_grid, inputs.conditions):
         yield lazy_plot(condition, "grid", GRID, plot_grid, condition)
         if any(window is not None for window in condition.windows):
@@ -196,9 +198,9 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
                 condition, "surface-residuals", RESIDUALS, plot_residuals, inputs, condition
             )
             yield LazyFold(title=f"{RESIDUALS}: {condition.name}", blocks=(residuals,))
-        products = lazy_text(_tabulate_products, condition)
+        products = lazy_text(_build_products_table, condition)
         yield LazyFold(title=f"Combinations with the same total window: {condition.name}", blocks=(products,))
-    yield from outline_tables(inputs, "surface")
+    yield from list_answer_tables(inputs, "surface")
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -211,7 +213,7 @@ SECTION = LazySection(
     key="surface",
     title="Response surface over streams and windows",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     choose_setting=lambda _: 'factors.window=["64KiB","256KiB"]',
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlab.report.blocks import Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazySection
-from pathlab.report.sections.saturation import outline_optimum, outline_saturation
-from pathlab.report.sections.views import VIEWS, outline_views
+from pathlab.report.sections.saturation import list_optimum_blocks, list_saturation_blocks
+from pathlab.report.sections.views import VIEWS, list_view_blocks
 from pathlab.study.cells import MeasuredCondition
 
 
@@ -18,17 +18,17 @@ def _varies(condition: MeasuredCondition) -> bool:
     return len(windows) > len(set(windows))
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_varies, inputs.conditions):
-        yield from outline_views(condition, inputs, VIEWS[:1])
-        yield from outline_saturation(inputs, condition)
+        yield from list_view_blocks(condition, inputs, VIEWS[:1])
+        yield from list_saturation_blocks(inputs, condition)
 
 
-def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _list_cost_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_varies, inputs.conditions):
-        yield from outline_views(condition, inputs, VIEWS[1:3])
-        yield from outline_optimum(inputs, condition)
-        spread = tuple(outline_views(condition, inputs, VIEWS[3:]))
+        yield from list_view_blocks(condition, inputs, VIEWS[1:3])
+        yield from list_optimum_blocks(inputs, condition)
+        spread = tuple(list_view_blocks(condition, inputs, VIEWS[3:]))
         yield LazyFold(title=f"Spread of the RTT: {condition.name}", blocks=spread)
 
 
@@ -42,7 +42,7 @@ SECTION = LazySection(
     key="streams-sweep",
     title="Number of streams",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )
@@ -50,7 +50,7 @@ COSTS = LazySection(
     key="streams-cost",
     title="Delay and loss by number of streams",
     find_gap=_find_gap,
-    outline=_outline_costs,
+    blocks=_list_cost_blocks,
     question=Question.COST,
     choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )

@@ -22,11 +22,11 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.message_latency import SETUPS_MAX, format_path_title
 from pathlab.report.sections.technology_figures import draw_overheads, draw_ranges
-from pathlab.report.sections.technology_loads import list_load_groups, outline_loads, outline_opening_loads
+from pathlab.report.sections.technology_loads import list_load_blocks, list_load_groups, list_opening_loads
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import group_answer
 from pathlab.report.tables import build_table
-from pathlab.report.technology_table import tabulate_technologies
+from pathlab.report.technology_table import build_technologies_table
 from pathlab.report.technology_text import (
     TechnologySetting,
     choose_first_settings,
@@ -58,17 +58,17 @@ _MEANINGS = {
 }
 
 
-def outline_opening_technologies(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def list_opening_technologies(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """What is seen first: ranges, table and overheads of the smallest size of each path's first setting."""
     for setting in choose_first_settings(list_technology_settings(inputs.study)):
         size = setting.sizes[0]
-        yield _outline_ranges(inputs, setting, size)
-        yield lazy_text(_tabulate_round_trips, setting, size)
-        yield from _outline_overheads(inputs, setting, size)
-    yield from outline_opening_loads(inputs)
+        yield _list_range_blocks(inputs, setting, size)
+        yield lazy_text(_build_round_trips_table, setting, size)
+        yield from _list_overhead_blocks(inputs, setting, size)
+    yield from list_opening_loads(inputs)
 
 
-def _outline_ranges(
+def _list_range_blocks(
     inputs: ReportInputs, setting: TechnologySetting, size: int, *, on_demand: bool = False
 ) -> LazyPlot:
     return LazyPlot(
@@ -80,7 +80,7 @@ def _outline_ranges(
     )
 
 
-def _outline_overheads(
+def _list_overhead_blocks(
     inputs: ReportInputs, setting: TechnologySetting, size: int, *, on_demand: bool = False
 ) -> Iterator[LazyPlot]:
     if setting.list_overheads(size):
@@ -97,13 +97,13 @@ def _name(key: str, setting: TechnologySetting, size: int) -> str:
     return f"{key}-{setting.number}{format_suffix(format_bytes(size))}"
 
 
-def _tabulate_round_trips(setting: TechnologySetting, size: int) -> Iterator[Block]:
+def _build_round_trips_table(setting: TechnologySetting, size: int) -> Iterator[Block]:
     rows = setting.list_round_trips(size)
     yield build_table(
         _name("round-trips", setting, size),
         f"Round trips by technology, {setting.describe(size)}",
         _HEADINGS,
-        [_describe_row(one) for one in rows],
+        [_describe_row(row) for row in rows],
         note=" ".join(_list_notes(rows)),
         meanings=[_MEANINGS.get(heading, "") for heading in _HEADINGS],
         words={"Technology", "95 % CI of p50", "In addition", "Language"},
@@ -111,28 +111,28 @@ def _tabulate_round_trips(setting: TechnologySetting, size: int) -> Iterator[Blo
     )
 
 
-def _describe_row(one: TechnologyRoundTrips) -> tuple[str, ...]:
-    tail = [quantile.value for quantile in one.tail.quantiles[1:]] or [None] * (len(QUANTILES) - 1)
-    median = one.median_ns
+def _describe_row(trips: TechnologyRoundTrips) -> tuple[str, ...]:
+    tail = [quantile.value for quantile in trips.tail.quantiles[1:]] or [None] * (len(QUANTILES) - 1)
+    median = trips.median_ns
     values = [median.median, *tail]
     return (
-        one.technology,
-        *map(format_time, (one.least_ns, one.mean_ns, one.most_ns)),
+        trips.technology,
+        *map(format_time, (trips.least_ns, trips.mean_ns, trips.most_ns)),
         *("" if value is None else format_time(value) for value in values),
-        *(format_time(spent.median) for spent in (one.asking_cpu_ns, one.answering_cpu_ns)),
-        format_interval(one.median_ns.interval, format_time)
-        if one.median_ns.interval.decided
+        *(format_time(spent.median) for spent in (trips.asking_cpu_ns, trips.answering_cpu_ns)),
+        format_interval(trips.median_ns.interval, format_time)
+        if trips.median_ns.interval.decided
         else NOT_MEASURED,
-        _describe_additions(one),
-        one.language or NOT_MEASURED,
-        str(one.trials),
+        _describe_additions(trips),
+        trips.language or NOT_MEASURED,
+        str(trips.trials),
     )
 
 
-def _describe_additions(one: TechnologyRoundTrips) -> str:
+def _describe_additions(trips: TechnologyRoundTrips) -> str:
     """``broker, store and copy; without persistence``; empty for a plain transport."""
-    lacks = f"without {', '.join(one.lacks)}" if one.lacks else ""
-    return "; ".join(filter(None, (", ".join(one.adds), lacks)))
+    lacks = f"without {', '.join(trips.lacks)}" if trips.lacks else ""
+    return "; ".join(filter(None, (", ".join(trips.adds), lacks)))
 
 
 def _list_notes(rows: Sequence[TechnologyRoundTrips]) -> Iterator[str]:
@@ -141,29 +141,29 @@ def _list_notes(rows: Sequence[TechnologyRoundTrips]) -> Iterator[str]:
         f"minimum and maximum: of all round trips. Blank where fewer than {SUPPORT_SAMPLES} lie "
         f"beyond it. Versions and settings: table '{FACTS_TITLE}'."
     )
-    for one in rows:
-        if one.hop_trials and one.hop_ns is not None and one.median_ns.median:
-            share = format_ratio(one.hop_ns / one.median_ns.median)
+    for row in rows:
+        if row.hop_trials and row.hop_ns is not None and row.median_ns.median:
+            share = format_ratio(row.hop_ns / row.median_ns.median)
             yield (
-                f"{one.technology}: {format_time(one.hop_ns)} of each round trip, {share} of p50, is the way "
+                f"{row.technology}: {format_time(row.hop_ns)} of each round trip, {share} of p50, is the way "
                 "to its program over a pipe (adapter-hop)."
             )
-    if missed := [one for one in rows if one.missed]:
-        texts = ", ".join(f"{one.technology} {one.missed}" for one in missed)
+    if missed := [row for row in rows if row.missed]:
+        texts = ", ".join(f"{item.technology} {item.missed}" for item in missed)
         yield f"Trials that did not keep the offered rate, left out: {texts}."
-    if weak := [one for one in rows if one.weak_trials]:
-        texts = ", ".join(f"{one.technology} {one.weak_trials}" for one in weak)
+    if weak := [row for row in rows if row.weak_trials]:
+        texts = ", ".join(f"{item.technology} {item.weak_trials}" for item in weak)
         yield f"Trials with a weak background load (background-weak): {texts}."
 
 
-def _tabulate_overheads(setting: TechnologySetting) -> Iterator[Block]:
-    overheads = [one for size in setting.sizes for one in setting.list_overheads(size)]
+def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
+    overheads = [overhead for size in setting.sizes for overhead in setting.list_overheads(size)]
     if overheads:
         yield build_table(
             f"overheads-{setting.number}",
             ", ".join(filter(None, ("Factor over the transport beneath", setting.name))),
             _OVERHEAD_HEADINGS,
-            [_describe_overhead(one) for one in overheads],
+            [_describe_overhead(overhead) for overhead in overheads],
             note=(
                 "In pairs of a cycle, over the transport of PathLab's engine with the least median, of the "
                 "kind beneath and the same size, cores, load and priority (Hodges-Lehmann). "
@@ -176,46 +176,52 @@ def _tabulate_overheads(setting: TechnologySetting) -> Iterator[Block]:
         )
 
 
-def _describe_overhead(one: TechnologyOverhead) -> tuple[str, ...]:
+def _describe_overhead(overhead: TechnologyOverhead) -> tuple[str, ...]:
     text = NOT_MEASURED
-    if (share := one.language_share_ratio) is not None:
-        text = f"{format_ratio(share)} ({one.language}, {format_count(one.share_cycles, 'cycle')})"
+    if (share := overhead.language_share_ratio) is not None:
+        text = f"{format_ratio(share)} ({overhead.language}, {format_count(overhead.share_cycles, 'cycle')})"
     return (
-        one.technology,
-        format_bytes(one.message_bytes),
-        one.beneath,
-        format_overhead(one.median),
-        format_overhead(one.p99),
+        overhead.technology,
+        format_bytes(overhead.message_bytes),
+        overhead.beneath,
+        format_overhead(overhead.median),
+        format_overhead(overhead.p99),
         text,
-        str(one.median.first_n),
-        str(one.median.undecided or "").replace("-", " "),
+        str(overhead.median.first_n),
+        str(overhead.median.undecided or "").replace("-", " "),
     )
 
 
-def _tabulate_technologies(setting: TechnologySetting) -> Iterator[Block]:
+def _build_technologies_table(setting: TechnologySetting) -> Iterator[Block]:
     """What each technology is: language, what it does besides, versions and settings."""
-    found = {one.technology: one for size in setting.sizes for one in setting.list_round_trips(size)}
+    result = {
+        round_trip.technology: round_trip
+        for size in setting.sizes
+        for round_trip in setting.list_round_trips(size)
+    }
     yield build_table(
         f"technology-facts-{setting.number}",
         FACTS_TITLE,
         ("Technology", "Language", "In addition", "Without", "Versions", "Settings"),
         [
             (
-                one.technology,
-                one.language or NOT_MEASURED,
-                ", ".join(one.adds) or NOT_MEASURED,
-                ", ".join(one.lacks) or NOT_MEASURED,
-                one.versions or NOT_MEASURED,
-                one.settings or NOT_MEASURED,
+                item.technology,
+                item.language or NOT_MEASURED,
+                ", ".join(item.adds) or NOT_MEASURED,
+                ", ".join(item.lacks) or NOT_MEASURED,
+                item.versions or NOT_MEASURED,
+                item.settings or NOT_MEASURED,
             )
-            for one in found.values()
+            for item in result.values()
         ],
         note="In addition: what it does besides carrying the message. Settings: as both ends read them back.",
         words={"Technology", "Language", "In addition", "Without", "Versions", "Settings"},
     )
 
 
-def _outline_curves(inputs: ReportInputs, setting: TechnologySetting, *, first: bool) -> Iterator[LazyPlot]:
+def _list_curve_blocks(
+    inputs: ReportInputs, setting: TechnologySetting, *, first: bool
+) -> Iterator[LazyPlot]:
     """Quantiles over size and the CCDF of each size, at most ``SETUPS_MAX`` technologies to a figure."""
     if setting.offered_messages_per_s is not None:
         return  # the chapter on the latency of messages has them
@@ -251,7 +257,7 @@ def _split(names: Sequence[str]) -> Iterator[tuple[str, str, Sequence[str]]]:
 
 
 def _find_tails(setting: TechnologySetting, size: int, names: Sequence[str]) -> dict[str, Tail]:
-    tails = {one.technology: one.tail for one in setting.list_round_trips(size)}
+    tails = {round_trip.technology: round_trip.tail for round_trip in setting.list_round_trips(size)}
     return {name: tails[name] for name in names}
 
 
@@ -262,41 +268,45 @@ def _draw_sizes(inputs: ReportInputs, setting: TechnologySetting, names: Sequenc
 def _name_latencies(inputs: ReportInputs, setting: TechnologySetting) -> Iterator[Answer[MessageLatency]]:
     """The latencies of a setting's loads, by the names of their technologies."""
     names = {
-        (one.load.setup, group.size_bytes): one.technology for group in setting.groups for one in group.loads
+        (load.load.setup, group.size_bytes): load.technology
+        for group in setting.groups
+        for load in group.loads
     }
     for answer in inputs.answers("message_latency"):
-        one = answer.result
-        name = names.get((one.setup, one.message_bytes))
-        if name and one.offered_messages_per_s == setting.offered_messages_per_s:
-            yield replace(answer, result=replace(one, setup=replace(one.setup, name=name)))
+        result = answer.result
+        name = names.get((result.setup, result.message_bytes))
+        if name and result.offered_messages_per_s == setting.offered_messages_per_s:
+            yield replace(answer, result=replace(result, setup=replace(result.setup, name=name)))
 
 
-def _outline_setting(inputs: ReportInputs, setting: TechnologySetting, *, first: bool) -> Iterator[LazyBlock]:
+def _list_setting_blocks(
+    inputs: ReportInputs, setting: TechnologySetting, *, first: bool
+) -> Iterator[LazyBlock]:
     """Every size of a setting; of the first, the opening shows the smallest."""
     sizes = setting.sizes[1:] if first else setting.sizes
     for size in sizes:
         yield LazyFold(
             title=setting.describe(size),
             blocks=(
-                lazy_text(_tabulate_round_trips, setting, size),
-                _outline_ranges(inputs, setting, size, on_demand=not first),
-                *_outline_overheads(inputs, setting, size, on_demand=True),
+                lazy_text(_build_round_trips_table, setting, size),
+                _list_range_blocks(inputs, setting, size, on_demand=not first),
+                *_list_overhead_blocks(inputs, setting, size, on_demand=True),
             ),
         )
-    yield from _outline_curves(inputs, setting, first=first)
-    yield lazy_text(_tabulate_overheads, setting)
+    yield from _list_curve_blocks(inputs, setting, first=first)
+    yield lazy_text(_build_overheads_table, setting)
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
-    yield from outline_loads(inputs)
+def _list_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield from list_load_blocks(inputs)
     paths: dict[object, list[TechnologySetting]] = {}
     for setting in list_technology_settings(inputs.study):
         paths.setdefault(setting.condition, []).append(setting)
     for first, *others in paths.values():
-        yield lazy_text(_tabulate_technologies, first)
-        yield from _outline_setting(inputs, first, first=True)
+        yield lazy_text(_build_technologies_table, first)
+        yield from _list_setting_blocks(inputs, first, first=True)
         for setting in others:
-            blocks = tuple(_outline_setting(inputs, setting, first=False))
+            blocks = tuple(_list_setting_blocks(inputs, setting, first=False))
             yield LazyFold(title=f"Round trips by technology: {setting.name}", blocks=blocks)
 
 
@@ -310,7 +320,7 @@ SECTION = LazySection(
     key="technologies",
     title="Round trips by technology",
     find_gap=_find_gap,
-    outline=_outline,
+    blocks=_list_blocks,
     question=Question.WHY,
     factors=("background",),
     of_messages=True,
@@ -318,7 +328,7 @@ SECTION = LazySection(
 TOPIC = Topic(
     key="technologies",
     describe=lambda study: group_answer(describe_technologies(study)),
-    tables=tabulate_technologies,
-    outline=outline_opening_technologies,
+    tables=build_technologies_table,
+    blocks=list_opening_technologies,
     sections=(SECTION,),
 )

@@ -31,21 +31,27 @@ def build_row_axis(label: str, names: Sequence[str]) -> Axis:
 
 def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
     """From the least round trip to the longest of each technology, with mean, median and p99."""
-    rows = [one for one in setting.list_round_trips(size_bytes) if one.median_ns.median is not None]
+    rows = [
+        round_trip
+        for round_trip in setting.list_round_trips(size_bytes)
+        if round_trip.median_ns.median is not None
+    ]
     if not rows:
         return Drawing(empty="no trial kept the offered rate")
-    axis = build_row_axis("Technology", [one.technology for one in rows])
+    axis = build_row_axis("Technology", [row.technology for row in rows])
     y = np.array(axis.ticks)
-    p99 = [found.value if found else None for found in (one.tail.find_quantile(0.99) for one in rows)]
+    p99 = [
+        quantile.value if quantile else None for quantile in (row.tail.find_quantile(0.99) for row in rows)
+    ]
     unit = choose_unit(
-        "ns", [value or one.median_ns.median or 0.0 for one, value in zip(rows, p99, strict=True)]
+        "ns", [value or row.median_ns.median or 0.0 for row, value in zip(rows, p99, strict=True)]
     )
     marked = {
-        "mean": [one.mean_ns for one in rows],
-        "median": [one.median_ns.median for one in rows],
+        "mean": [row.mean_ns for row in rows],
+        "median": [row.median_ns.median for row in rows],
         "p99": p99,
     }
-    ends = [[one.least_ns, one.most_ns, None] for one in rows]
+    ends = [[row.least_ns, row.most_ns, None] for row in rows]
     layers: list[Layer] = [
         Curve(
             name="minimum to maximum",
@@ -63,12 +69,12 @@ def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
                 y=y,
                 slot=slot,
                 hover=tuple(
-                    f"{one.technology}: {name} {format_time(value)}"
-                    for one, value in zip(rows, values, strict=True)
+                    f"{row.technology}: {name} {format_time(value)}"
+                    for row, value in zip(rows, values, strict=True)
                 ),
             )
         )
-    trips, trials = sum(one.round_trips for one in rows), int(np.array([one.trials for one in rows]).max())
+    trips, trials = sum(row.round_trips for row in rows), int(np.array([row.trials for row in rows]).max())
     return Drawing(
         sentences=(
             f"Up to {format_count(trials, 'trial')} each, {trips:,} round trips in all. Minimum and maximum "
@@ -85,10 +91,10 @@ def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
 def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
     """The factor of the median of each technology over the transport beneath, with its interval."""
     rows = setting.list_overheads(size_bytes)
-    names = [f"{one.technology} / {one.beneath}" for one in rows]
+    names = [f"{row.technology} / {row.beneath}" for row in rows]
     axis = build_row_axis("Technology / transport", names)
     y = np.array(axis.ticks)
-    ends = [[one.median.interval_ratio.low, one.median.interval_ratio.high, None] for one in rows]
+    ends = [[row.median.interval_ratio.low, row.median.interval_ratio.high, None] for row in rows]
     layers: list[Layer] = [
         Rule(name="as fast as the transport", value=1.0, vertical=True),
         Curve(
@@ -100,17 +106,18 @@ def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
         ),
     ]
     for slot, (name, shifts) in enumerate(
-        (("median", [one.median for one in rows]), ("p99", [one.p99 for one in rows]))
+        (("median", [row.median for row in rows]), ("p99", [row.p99 for row in rows]))
     ):
         layers.append(
             Points(
                 name=f"factor of {name}",
-                x=np.array([one.ratio for one in shifts], dtype=np.float64),
+                x=np.array([shift.ratio for shift in shifts], dtype=np.float64),
                 y=y,
                 slot=slot,
                 hollow=slot > 0,
                 hover=tuple(
-                    f"{text}: {name} {format_overhead(one)}" for text, one in zip(names, shifts, strict=True)
+                    f"{text}: {name} {format_overhead(shift)}"
+                    for text, shift in zip(names, shifts, strict=True)
                 ),
             )
         )
@@ -128,27 +135,27 @@ def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
 
 def _count_pairs(rows: Sequence[TechnologyOverhead]) -> Iterator[str]:
     """Why factors have no interval, where that is for few cycles."""
-    shifts = [one.median for one in rows]
-    if few := sorted({one.first_n for one in shifts if one.undecided is Undecided.TOO_FEW_SAMPLES}):
+    shifts = [row.median for row in rows]
+    if few := sorted({shift.first_n for shift in shifts if shift.undecided is Undecided.TOO_FEW_SAMPLES}):
         counts = " or ".join([*map(str, few[:-1]), format_count(few[-1], "cycle")])
         yield f"Without an interval: {counts}, {MINIMUM_TRIALS} needed."
 
 
 def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:
     """The factor of each level of load for each technology; open markers: undecided."""
-    names = list(dict.fromkeys(one.technology for one in rows))
-    levels = list(dict.fromkeys(one.ratio.level for one in rows))
+    names = list(dict.fromkeys(row.technology for row in rows))
+    levels = list(dict.fromkeys(row.ratio.level for row in rows))
     axis = build_row_axis("Technology", names)
     heights = dict(zip(names, axis.ticks or (), strict=True))
     layers: list[Layer] = [Rule(name=f"as with {LOADED[rows[0].factor][1]}", value=1.0, vertical=True)]
     for slot, level in enumerate(levels):
         shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(levels))
-        layers += _draw_level(slot, [one for one in rows if one.ratio.level == level], shift, heights)
+        layers += _draw_level(slot, [row for row in rows if row.ratio.level == level], shift, heights)
     return Drawing(
         sentences=(
             "Factors in pairs of a cycle; lines: 95 % CI, corrected for all rows of a metric (Holm).",
             "Open markers: undecided."
-            if any(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in rows)
+            if any(row.ratio.verdict is ChangeVerdict.UNDECIDED for row in rows)
             else "",
             describe_weak_loads(rows),
         ),
@@ -161,8 +168,8 @@ def _draw_level(
 ) -> Iterator[Layer]:
     """The interval of each technology, and points that are open where nothing is decided."""
     name = name_level(rows[0].factor, rows[0].ratio.level)
-    y = np.array([heights[one.technology] + shift for one in rows])
-    ends = [[one.ratio.interval.low, one.ratio.interval.high, None] for one in rows]
+    y = np.array([heights[row.technology] + shift for row in rows])
+    ends = [[row.ratio.interval.low, row.ratio.interval.high, None] for row in rows]
     yield Curve(
         name=f"{name}, 95 % CI",
         x=np.array(ends, dtype=np.float64).ravel(),
@@ -172,21 +179,21 @@ def _draw_level(
         solid=True,
         legend=False,
     )
-    undecided = np.array([one.ratio.verdict is ChangeVerdict.UNDECIDED for one in rows])
+    undecided = np.array([row.ratio.verdict is ChangeVerdict.UNDECIDED for row in rows])
     for hollow in (False, True):
-        chosen = [one for one, open_mark in zip(rows, undecided, strict=True) if open_mark == hollow]
+        chosen = [row for row, open_mark in zip(rows, undecided, strict=True) if open_mark == hollow]
         if chosen:
             yield Points(
                 name=name if not hollow else f"{name}, undecided",
-                x=np.array([one.ratio.ratio for one in chosen], dtype=np.float64),
+                x=np.array([item.ratio.ratio for item in chosen], dtype=np.float64),
                 y=y[undecided == hollow],
                 slot=slot,
                 hollow=hollow,
                 legend=not hollow or bool(undecided.all()),
-                hover=tuple(_describe_point(one) for one in chosen),
+                hover=tuple(_describe_point(item) for item in chosen),
             )
 
 
-def _describe_point(one: LoadedRoundTrips) -> str:
-    interval = format_interval(one.ratio.interval, format_factor)
-    return f"{one.technology}: {format_factor(one.ratio.ratio)} × ({interval}), {one.ratio.verdict}"
+def _describe_point(trips: LoadedRoundTrips) -> str:
+    interval = format_interval(trips.ratio.interval, format_factor)
+    return f"{trips.technology}: {format_factor(trips.ratio.ratio)} × ({interval}), {trips.ratio.verdict}"

@@ -46,9 +46,15 @@ class LoadGroup:
 def list_load_groups(inputs: ReportInputs) -> list[LoadGroup]:
     groups: dict[tuple[Any, ...], list[LoadedRoundTrips]] = {}
     for answer in inputs.study.loaded_round_trips() if inputs.message_conditions else ():
-        one = answer.result
-        levels = one.factor, one.group, one.message_bytes, one.offered_messages_per_s, one.ratio.metric
-        groups.setdefault((answer.condition, *levels), []).append(one)
+        result = answer.result
+        levels = (
+            result.factor,
+            result.group,
+            result.message_bytes,
+            result.offered_messages_per_s,
+            result.ratio.metric,
+        )
+        groups.setdefault((answer.condition, *levels), []).append(result)
     return [
         LoadGroup(number=number, condition=key[0], rows=tuple(rows))
         for number, (key, rows) in enumerate(groups.items(), 1)
@@ -57,11 +63,11 @@ def list_load_groups(inputs: ReportInputs) -> list[LoadGroup]:
 
 def _choose_first_loads(groups: Sequence[LoadGroup]) -> list[LoadGroup]:
     """The first group of each factor with the p99 of round trips, which the opening shows."""
-    drawn = [one for one in groups if one.rows[0].ratio.metric == "round-trip-p99"]
-    return list({one.rows[0].factor: one for one in reversed(drawn)}.values())[::-1]
+    drawn = [group for group in groups if group.rows[0].ratio.metric == "round-trip-p99"]
+    return list({item.rows[0].factor: item for item in reversed(drawn)}.values())[::-1]
 
 
-def _outline_load_figure(inputs: ReportInputs, group: LoadGroup, *, on_demand: bool = False) -> LazyPlot:
+def _list_load_figure(inputs: ReportInputs, group: LoadGroup, *, on_demand: bool = False) -> LazyPlot:
     return LazyPlot(
         name=f"loaded-{group.rows[0].factor}-{group.number}",
         title=_title_loads(group.rows[0]),
@@ -71,41 +77,43 @@ def _outline_load_figure(inputs: ReportInputs, group: LoadGroup, *, on_demand: b
     )
 
 
-def outline_opening_loads(inputs: ReportInputs) -> Iterator[LazyPlot]:
+def list_opening_loads(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The figures that are seen first."""
     for group in _choose_first_loads(list_load_groups(inputs)):
-        yield _outline_load_figure(inputs, group)
+        yield _list_load_figure(inputs, group)
 
 
-def outline_loads(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def list_load_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """Load against none and priority against ordinary scheduling: all combinations, folded."""
     groups = list_load_groups(inputs)
     if not groups:
         return
-    shown = [one.number for one in _choose_first_loads(groups)]
+    shown = [first_load.number for first_load in _choose_first_loads(groups)]
     rules = LOAD_RULES.format(metric="p50 and p99", margin=format_ratio(MARGIN_RATIO), least=MINIMUM_TRIALS)
-    blocks: list[LazyBlock] = [lazy_text(_tabulate_loads, one) for one in groups]
+    blocks: list[LazyBlock] = [lazy_text(_build_loads_table, group) for group in groups]
     blocks.append(lazy_text(write_paragraph, rules))
-    blocks += [_outline_load_figure(inputs, one, on_demand=True) for one in groups if one.number not in shown]
+    blocks += [
+        _list_load_figure(inputs, group, on_demand=True) for group in groups if group.number not in shown
+    ]
     yield LazyFold(title="Round trips under load and with priority", blocks=tuple(blocks))
 
 
-def _title_loads(one: LoadedRoundTrips) -> str:
-    subject = "under load" if one.factor == "background" else "with real-time priority"
-    rate = one.offered_messages_per_s
+def _title_loads(trips: LoadedRoundTrips) -> str:
+    subject = "under load" if trips.factor == "background" else "with real-time priority"
+    rate = trips.offered_messages_per_s
     offered = "" if rate is None else f"{format_frequency(rate)} offered"
-    where = filter(None, (format_bytes(one.message_bytes), one.group, offered))
-    return f"{METRICS[one.ratio.metric]} of round trips {subject}, {', '.join(where)}"
+    where = filter(None, (format_bytes(trips.message_bytes), trips.group, offered))
+    return f"{METRICS[trips.ratio.metric]} of round trips {subject}, {', '.join(where)}"
 
 
-def _tabulate_loads(group: LoadGroup) -> Iterator[Block]:
+def _build_loads_table(group: LoadGroup) -> Iterator[Block]:
     """A row for each technology, a column for each level."""
     rows = group.rows
-    levels = list(dict.fromkeys(one.ratio.level for one in rows))
-    pairs = np.array([one.ratio.pairs for one in rows])
+    levels = list(dict.fromkeys(row.ratio.level for row in rows))
+    pairs = np.array([row.ratio.pairs for row in rows])
     most = f"Of {format_count(int(pairs.max()), 'pair')} at most."
-    cells = {(one.technology, one.ratio.level): _format_ratio(one) for one in rows}
-    base = {one.technology: format_time(one.ratio.baseline_median) for one in rows}
+    cells = {(row.technology, row.ratio.level): _format_ratio(row) for row in rows}
+    base = {row.technology: format_time(row.ratio.baseline_median) for row in rows}
     headings = (
         *("Technology", LOADED[rows[0].factor][1]),
         *(name_level(rows[0].factor, level) for level in levels),
@@ -124,7 +132,7 @@ def _tabulate_loads(group: LoadGroup) -> Iterator[Block]:
     )
 
 
-def _format_ratio(one: LoadedRoundTrips) -> str:
-    interval = one.ratio.interval
+def _format_ratio(trips: LoadedRoundTrips) -> str:
+    interval = trips.ratio.interval
     ends = f" [{format_factor(interval.low)}, {format_factor(interval.high)}]" if interval.decided else ""
-    return f"{format_factor(one.ratio.ratio)} ×{ends} {one.ratio.verdict}"
+    return f"{format_factor(trips.ratio.ratio)} ×{ends} {trips.ratio.verdict}"

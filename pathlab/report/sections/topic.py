@@ -15,9 +15,9 @@ from pathlab.study.analyses import Analyses
 class Topic:
     """One kind of result: terminal, explorer, pages and JSON iterate over all of ``topics.TOPICS``.
 
-    ``describe``: its answers. ``tables``: those of a terminal, below the answers. ``outline``: what the
-    opening of a report shows of it; ``leads``: the opening begins with its answers, which ``outline`` states
-    itself otherwise. ``figures``: those of ``outline``, where listing them needs no analysis. ``sections``:
+    ``describe``: its answers. ``tables``: those of a terminal, below the answers. ``blocks``: what the
+    opening of a report shows of it; ``leads``: the opening begins with its answers, which ``blocks`` states
+    itself otherwise. ``figures``: those of ``blocks``, where listing them needs no analysis. ``sections``:
     its chapters. ``stated``: the kinds of warnings that its answers state.
     Each gives nothing where results have nothing of the topic.
     """
@@ -25,7 +25,7 @@ class Topic:
     key: str
     describe: Callable[[Analyses], Iterable[AnswerText]] = lambda _: ()
     tables: Callable[[Analyses], Iterable[TableGroup]] = lambda _: ()
-    outline: Callable[[ReportInputs], Iterable[LazyBlock]] = lambda _: ()
+    blocks: Callable[[ReportInputs], Iterable[LazyBlock]] = lambda _: ()
     figures: Callable[[ReportInputs], Iterable[LazyPlot]] | None = None
     sections: tuple[LazySection, ...] = ()
     leads: bool = True
@@ -33,7 +33,7 @@ class Topic:
 
     def list_figures(self, inputs: ReportInputs) -> Iterable[LazyPlot]:
         """The figures of the opening; none is made."""
-        return list_plots(self.outline(inputs)) if self.figures is None else self.figures(inputs)
+        return list_plots(self.blocks(inputs)) if self.figures is None else self.figures(inputs)
 
     def summarise(self, study: Analyses) -> TopicSummary:
         """Its answers and tables for a terminal."""

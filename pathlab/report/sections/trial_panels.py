@@ -43,12 +43,12 @@ def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple
             Area(
                 name=f"stream {stream}",
                 x=along,
-                low=edges[:, place],
-                high=edges[:, place + 1],
-                slot=place,
+                low=edges[:, index],
+                high=edges[:, index + 1],
+                slot=index,
                 solid=True,
             )
-            for place, stream in enumerate(table.streams)
+            for index, stream in enumerate(table.streams)
         )
         title = f"{verb}, streams stacked"
         return [Panel(x=TIME, y=y, layers=(*marks, *stack), title=title)], every
@@ -137,8 +137,8 @@ def _lines_or_spread(values: Numbers, time_s: Numbers, names: list[str], noun: s
     if len(names) > LINES_MAX:
         return _spread(values, time_s, noun)
     return [
-        Curve(name=name, x=time_s, y=values[:, place], slot=place, markers=False)
-        for place, name in enumerate(names)
+        Curve(name=name, x=time_s, y=values[:, index], slot=index, markers=False)
+        for index, name in enumerate(names)
     ]
 
 

@@ -11,7 +11,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.recommendation_text import SHOWN_IN_FULL
-from pathlab.report.sections.contributions import outline_contributions
+from pathlab.report.sections.contributions import list_contribution_blocks
 from pathlab.report.sections.lazy import LazyPlot
 from pathlab.report.sections.trial_panels import (
     build_loads,
@@ -61,12 +61,12 @@ SERIES_NAMES = {
 
 def build_over_time(inputs: ReportInputs) -> Iterator[Section]:
     """A trial of each recommended combination, as far as a page has room for them; none without any."""
-    found = {one.key: one for one in inputs.study.conditions()}
+    result = {condition.key: condition for condition in inputs.study.conditions()}
     every = [
         (answer.result.name, prepare_plot(plot_trial(inputs, cell.choose_trial())))
         for answer in inputs.study.recommend()[:TRIALS_MAX]
         if (chosen := answer.result.recommended) is not None
-        for cell in found[answer.condition].all_cells
+        for cell in result[answer.condition].all_cells
         if (cell.streams, cell.window_bytes) == chosen.levels
     ]
     plots = {name: plot for name, plot in every if plot.empty is None}
@@ -85,23 +85,27 @@ def build_trials(inputs: ReportInputs, shown: Sequence[Section] = ()) -> Section
 
     Without the figures of the sections ``shown``.
     """
-    drawn = {block.name for one in shown for block in list_blocks(one.blocks) if isinstance(block, Plot)}
+    drawn = {block.name for item in shown for block in list_blocks(item.blocks) if isinstance(block, Plot)}
     conditions = _list_conditions(inputs)
     blocks: list[Block] = []
     for condition in conditions:
         several = [cell for cell in condition.measured_cells if cell.streams > 1]
         cells = choose_evenly(sort_by_throughput(several), CONTRIBUTIONS_MAX // len(conditions))
         blocks += _fold_plots(
-            [outline_contributions(inputs, condition, cell).build() for cell in cells],
+            [list_contribution_blocks(inputs, condition, cell).build() for cell in cells],
             f"What each stream carried, other combinations of {condition.name}",
         )
         kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
         cells = choose_evenly(sort_by_throughput(kept), TRIALS_MAX // len(conditions))
         numbers = [cell.choose_trial() for cell in cells]
         blocks += _fold_plots(
-            [prepare_plot(plot_trial(inputs, one)) for one in numbers if f"trial-{one}" not in drawn],
+            [
+                prepare_plot(plot_trial(inputs, number))
+                for number in numbers
+                if f"trial-{number}" not in drawn
+            ],
             f"A trial of each other combination of {condition.name}",
-            opened=int(not any(f"trial-{one}" in drawn for one in numbers)),
+            opened=int(not any(f"trial-{number}" in drawn for number in numbers)),
         )
     if not blocks:
         text = "The trials of all combinations are drawn above." if drawn else "No trial completed."
@@ -115,7 +119,7 @@ def list_trial_plots(inputs: ReportInputs) -> Iterator[LazyPlot]:
     for condition in _list_conditions(inputs):
         for cell in condition.measured_cells:
             if cell.streams > 1:
-                yield outline_contributions(inputs, condition, cell)
+                yield list_contribution_blocks(inputs, condition, cell)
 
 
 def find_trial_plot(inputs: ReportInputs, name: str) -> Plot | None:
@@ -132,9 +136,9 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     A trial that kept no series gives an empty plot. Raises UsageError where there is no such trial.
     """
     record = _find_record(inputs, trial_id)
-    found = read_columns(inputs.source, trial_id, SERIES)
-    received = build_stream_table(found.get("receiver_intervals"), ("bytes",))
-    sent = build_stream_table(found.get("sender_intervals"), SERIES["sender_intervals"][4:])
+    columns = read_columns(inputs.source, trial_id, SERIES)
+    received = build_stream_table(columns.get("receiver_intervals"), ("bytes",))
+    sent = build_stream_table(columns.get("sender_intervals"), SERIES["sender_intervals"][4:])
     marks = _mark_steady(record)
     panels: list[Panel] = []
     joined = 1
@@ -142,14 +146,14 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
         panels, joined = build_rates(received, "Received", marks)
     elif sent is not None and "bytes" in sent.values:
         panels, joined = build_rates(sent.only("bytes"), "Sent", marks)
-    loaded, unloaded = (build_probes(found.get(f"{kind}_probes")) for kind in ("loaded", "unloaded"))
+    loaded, unloaded = (build_probes(columns.get(f"{kind}_probes")) for kind in ("loaded", "unloaded"))
     optional = [
         build_windows(sent, marks) if sent is not None else None,
         build_round_trips(loaded, unloaded, sent, marks),
         build_retransmits(sent, marks) if sent is not None else None,
     ]
     for end in ("sender", "receiver"):
-        loads = build_core_loads(found.get(f"{end}_cpu"))
+        loads = build_core_loads(columns.get(f"{end}_cpu"))
         optional.append(build_loads(loads, end, marks) if loads is not None else None)
     panels += [panel for panel in optional if panel is not None]
     window = (
@@ -160,7 +164,7 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
         condition=f"{_name_ends(inputs, trial_id)} · {_name_medium(record)} · {record.started_utc[:10]}",
         sentence=" ".join(
-            filter(None, (_describe_trial(record, sent, found, joined), _name_captures(record, trial_id)))
+            filter(None, (_describe_trial(record, sent, columns, joined), _name_captures(record, trial_id)))
         ),
         panels=tuple(panels),
         shared_x=True,
@@ -170,9 +174,13 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
 
 def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
     """Those with a complete trial, of round trips alone as well; of those of messages an even choice."""
-    every = [one for one in inputs.study.conditions() if any(len(cell.complete) for cell in one.all_cells)]
-    few = choose_evenly([one for one in every if one.key.is_of_messages], TRIALS_MAX)
-    return [one for one in every if not one.key.is_of_messages or one in few]
+    every = [
+        condition
+        for condition in inputs.study.conditions()
+        if any(len(cell.complete) for cell in condition.all_cells)
+    ]
+    few = choose_evenly([item for item in every if item.key.is_of_messages], TRIALS_MAX)
+    return [item for item in every if not item.key.is_of_messages or item in few]
 
 
 def _fold_plots(plots: list[Plot], title: str, *, opened: int = 1) -> list[Block]:
@@ -196,8 +204,8 @@ def _introduce(inputs: ReportInputs) -> str:
 
 def _name_ends(inputs: ReportInputs, trial_id: int) -> str:
     table = inputs.study.study_table()
-    place = list(table.frame["trial_id"]).index(trial_id)
-    return table.conditions[place].path
+    index = list(table.frame["trial_id"]).index(trial_id)
+    return table.conditions[index].path
 
 
 def _find_record(inputs: ReportInputs, trial_id: int) -> TrialRecord:
@@ -235,7 +243,9 @@ def _name_captures(record: TrialRecord, trial_id: int) -> str:
     return " ".join(sentences)
 
 
-def _describe_trial(record: TrialRecord, sent: StreamTable | None, found: Container[str], joined: int) -> str:
+def _describe_trial(
+    record: TrialRecord, sent: StreamTable | None, container: Container[str], joined: int
+) -> str:
     """The trial's figures, the series that are missing, and how its rates were joined."""
     parts: list[str] = []
     if record.status != Status.COMPLETE:
@@ -264,11 +274,11 @@ def _describe_trial(record: TrialRecord, sent: StreamTable | None, found: Contai
     sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
     if joined > 1:
         sentences.append(f"Each rate is the mean of {joined} consecutive intervals.")
-    counted = [kind for kind, histograms in PROBE_HISTOGRAMS.items() if histograms in found]
+    counted = [kind for kind, histograms in PROBE_HISTOGRAMS.items() if histograms in container]
     if counted:
         names = " and ".join(SERIES_NAMES[kind] for kind in counted)
         sentences.append(f"Kept as histograms, so not drawn: {names}.")
-    lacking = [kind for kind in SERIES_NAMES if kind not in found and kind not in counted]
+    lacking = [kind for kind in SERIES_NAMES if kind not in container and kind not in counted]
     if lacking:
         sentences.append(f"Not recorded: {', '.join(SERIES_NAMES[kind] for kind in lacking)}.")
     return " ".join(sentences)

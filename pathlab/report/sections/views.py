@@ -58,7 +58,7 @@ FAIRNESS = QuantityView(
 )
 
 
-def outline_views(
+def list_view_blocks(
     condition: MeasuredCondition, inputs: ReportInputs, views: Sequence[QuantityView]
 ) -> Iterator[LazyBlock]:
     """The figures over streams of one condition."""
@@ -82,7 +82,7 @@ def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: Quantity
     return Drawing(
         sentences=(sentence,),
         panels=tuple(panels),
-        empty=f"{join_words([one.label for one in view.quantities])}: not measured here",
+        empty=f"{join_words([item.label for item in view.quantities])}: not measured here",
     )
 
 
@@ -113,7 +113,7 @@ def _draw_panel(
     values = [quantity.take(cell.sample) for cell in condition.cells]
     known = [value[~np.isnan(value)] for value in values]
     excluded = quantity.take(condition.excluded)
-    if not any(one.size for one in known) and not np.any(~np.isnan(excluded)):
+    if not any(item.size for item in known) and not np.any(~np.isnan(excluded)):
         return None, f"{quantity.label}: not measured.", ""
     unit = quantity.choose_unit(np.concatenate([*values, excluded]))
     axis = build_streams_axis(
@@ -136,7 +136,7 @@ def _draw_panel(
     sentences = _describe_extremes(spreads, quantity)
     if losses:
         sentences = _describe_losses(condition.sample.pool_loss(probes), losses, quantity.label)
-    if not any(one.size for one in known):
+    if not any(item.size for item in known):
         sentences = _describe_excluded(condition, quantity)
     several = len(view.quantities) > 1
     panel = Panel(
@@ -211,9 +211,9 @@ def _describe_extremes(spreads: Mapping[Cell, Spread], quantity: Quantity) -> st
 
 def _describe_excluded(condition: MeasuredCondition, quantity: Quantity) -> str:
     """The range of the excluded trials where none is usable, and the reasons."""
-    found = condition.measure_excluded(quantity.take)
+    excluded = condition.measure_excluded(quantity.take)
     reasons = join_words(sorted({str(reason) for reason in name_exclusions(condition.excluded)}))
-    least, most = quantity.format(found.least), quantity.format(found.most)
+    least, most = quantity.format(excluded.least), quantity.format(excluded.most)
     ends = most if least == most else format_range(least, most)
     return f"{quantity.label}: {ends}; all trials were {reasons}; no median is given."
 

@@ -306,7 +306,7 @@ class CycleRunner:
     def _find_rate(self, row: PlanRow) -> float | None:
         """What is known of the slower direction of a path: its rate as given, else the highest measured."""
         facts = self._estimator.find_facts(row.path)
-        given = [one for one in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if one is not None]
+        given = [item for item in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if item is not None]
         return min(given) if given else self._rates_bits_per_s.get((row.path.source, row.path.destination))
 
     def _count_sent(self, record: TrialRecord) -> int:

@@ -49,19 +49,19 @@ class Failures:
         pair = (record.path_source, record.path_destination)
         if record.status == Status.COMPLETE:
             lab = (LAB,) if pair[0] in self._lab_hosts else ()
-            for place in (pair, *((host,) for host in (*pair, *sinks)), *lab):
-                self._in_a_row.pop(place, None)
+            for index in (pair, *((host,) for host in (*pair, *sinks)), *lab):
+                self._in_a_row.pop(index, None)
             return None
         self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
         if record.failed_stage in PASSED_OVER:
             return None
         own = host is not None and record.failed_stage in HOST_STAGES
-        place = (host,) if own and host is not None else pair
-        self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
-        if self._in_a_row[place] < FAILURES_IN_A_ROW or place in self._quarantined:
+        index = (host,) if own and host is not None else pair
+        self._in_a_row[index] = self._in_a_row.get(index, 0) + 1
+        if self._in_a_row[index] < FAILURES_IN_A_ROW or index in self._quarantined:
             return None
-        self._quarantined.add(place)
-        return place
+        self._quarantined.add(index)
+        return index
 
     def may_retry(self, row: int) -> bool:
         """Whether a failed row is tried again in this run."""
@@ -92,6 +92,6 @@ class Failures:
 
         It was made anew after each of its failures.
         """
-        for place in self._quarantined - {LAB}:
-            self._in_a_row[place] = FAILURES_IN_A_ROW - 1
-            self._quarantined.remove(place)
+        for index in self._quarantined - {LAB}:
+            self._in_a_row[index] = FAILURES_IN_A_ROW - 1
+            self._quarantined.remove(index)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pathlab.campaign.model import Campaign
 from pathlab.errors import PathlabError, UsageError
-from pathlab.runner.campaign.resumption import refuse_other_campaign
+from pathlab.runner.campaign.resumption import check_same_campaign
 from pathlab.runner.journal import is_finished
 from pathlab.store.location import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.results import Results
@@ -25,12 +25,12 @@ def choose_folder(campaign: Campaign, *, out: Path | None, new: bool, root: Path
             if new:
                 raise UsageError(f"--out: '{out}' already holds results", hint="name another folder")
             with Results.open(out) as results:
-                refuse_other_campaign(results, campaign)
+                check_same_campaign(results, campaign)
         return out
     if not new:
-        found = _unfinished(campaign, root)
-        if found is not None:
-            return found
+        result = _unfinished(campaign, root)
+        if result is not None:
+            return result
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     folder = root / f"{campaign.name}-{stamp}"
     number = 2

@@ -34,7 +34,7 @@ class IdleWait:
     @property
     def busy(self) -> dict[str, HostActivity]:
         """Those of the hosts that are busy."""
-        return {name: one for name, one in self.activities.items() if one.busy}
+        return {name: activity for name, activity in self.activities.items() if activity.busy}
 
     def look(self, sources: Mapping[str, Measure], longest_ns: int) -> None:
         """Read the hosts, and again while one is busy, for up to this time or until a stop is requested."""
@@ -63,8 +63,8 @@ class IdleWait:
         """Store that hosts are busy, which warns of it, or that they were waited for."""
         if self.busy:
             facts = {
-                "hosts": {name: asdict(one) for name, one in self.busy.items()},
-                "found": {name: one.describe() for name, one in self.busy.items()},
+                "hosts": {name: asdict(item) for name, item in self.busy.items()},
+                "found": {name: item.describe() for name, item in self.busy.items()},
                 "waited_s": round(self._waited_s, 1),
             }
             journal.add(BUSY, describe_busy(self.busy, lab=lab), facts=facts)

@@ -69,8 +69,8 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
         taken = ways if direction == BOTH else ways[1:] if direction == REVERSE else ways[:1]
         each = None if size_bytes is None else size_bytes // len(taken)
         for way in taken:
-            for place in _list_places(topology, *way, multipath=multipath):
-                carried[place] = sum_bounds((carried.get(place, 0), each))
+            for index in _list_places(topology, *way, multipath=multipath):
+                carried[index] = sum_bounds((carried.get(index, 0), each))
     return carried
 
 

@@ -51,8 +51,8 @@ class RateSearches:
     def list_unfinished(self, cycle: int | None = None) -> list[RateSearch]:
         """The searches of a cycle, or all, that have not ended."""
         plan = [row for row in self._plan if cycle is None or row.cycle == cycle]
-        found = list_searches(plan, self._records.values(), self._rule)
-        return [search for search in found if search.key in self._first and not search.is_finished]
+        searches = list_searches(plan, self._records.values(), self._rule)
+        return [search for search in searches if search.key in self._first and not search.is_finished]
 
     def count_unplanned(self) -> int:
         """Unfinished searches whose next row is not in the plan yet."""
@@ -117,7 +117,7 @@ class RateSearches:
 
     def _describe_step(self, search: RateSearch, row: PlanRow) -> SearchNow:
         rate = row.cell.pacing_bits_per_s or 0
-        tried = next((one.trials for one in search.state.rates if one.rate_bits_per_s == rate), 0)
+        tried = next((item.trials for item in search.state.rates if item.rate_bits_per_s == rate), 0)
         return SearchNow(
             row=row.row,
             rate_bits_per_s=rate,

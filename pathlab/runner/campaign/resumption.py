@@ -12,7 +12,7 @@ from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
 
 
-def refuse_other_campaign(results: Results, campaign: Campaign) -> None:
+def check_same_campaign(results: Results, campaign: Campaign) -> None:
     """Raises UsageError where the folder is of another campaign, or of the same with other settings."""
     if results.campaign.digest != campaign.digest:
         raise UsageError(
@@ -21,13 +21,13 @@ def refuse_other_campaign(results: Results, campaign: Campaign) -> None:
         )
 
 
-def refuse_other_plan(results: Results, campaign: Campaign, planned: Sequence[PlanRecord]) -> None:
+def check_same_plan(results: Results, campaign: Campaign, planned: Sequence[PlanRecord]) -> None:
     """Compare what is stored with the campaign and its plan as this program makes it.
 
     Trials are stored by the number of their row, so a plan in another order would give them other settings.
     Raises UsageError naming the first difference.
     """
-    refuse_other_campaign(results, campaign)
+    check_same_campaign(results, campaign)
     version = results.campaign.program_version
     difference = _find_difference(results, campaign, planned)
     if difference is not None:

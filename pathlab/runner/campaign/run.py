@@ -25,7 +25,7 @@ from pathlab.runner.campaign.idle_wait import IdleWait
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.rate_search import RateSearches
-from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.search_rows import record_row
 from pathlab.runner.campaign.slots import Timetable, describe_missed
@@ -144,7 +144,7 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
     if (folder / "results.db").exists():
         results = Results.open(folder, write=True)
         try:
-            refuse_other_plan(results, campaign, planned)
+            check_same_plan(results, campaign, planned)
         except BaseException:
             results.close()
             raise

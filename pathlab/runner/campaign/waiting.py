@@ -38,16 +38,16 @@ class RunRequest:
         try:
             os.close(open_in_place(self._path))
         except OSError as error:
-            raise self._refuse(error) from error
+            raise self._describe_write_error(error) from error
 
     def clear(self) -> None:
         """Withdraw it. Raises UsageError when the folder cannot be written."""
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:
-            raise self._refuse(error) from error
+            raise self._describe_write_error(error) from error
 
-    def _refuse(self, error: OSError) -> UsageError:
+    def _describe_write_error(self, error: OSError) -> UsageError:
         return UsageError(f"cannot write '{self._path}': {error.strerror or error}", hint=self.hint)
 
 

@@ -83,12 +83,12 @@ class BackgroundLoads:
 
     def measure_alone(self, path: TrialPath, level: Background) -> BackgroundRates:
         """What the load does with no trial beside it; measured once."""
-        place = (path.source, path.receiving_host, level)
-        if place not in self._alone:
+        index = (path.source, path.receiving_host, level)
+        if index not in self._alone:
             plan = self.plan(path, level)
             assert plan is not None
-            self._alone[place] = BackgroundLoad(plan, ALONE_SECONDS, lambda _job: None).run_alone()
-        return self._alone[place]
+            self._alone[index] = BackgroundLoad(plan, ALONE_SECONDS, lambda _job: None).run_alone()
+        return self._alone[index]
 
     def measure_all_alone(self, rows: Iterable[PlanRow]) -> Iterator[LoadAlone]:
         """Measure every load of a plan; one that does not run says why."""

@@ -16,7 +16,7 @@ _NS_PER_MS = 1_000_000
 
 def choose_counts(streams: Iterable[int]) -> list[int]:
     """The numbers of streams to calibrate with: those with which trials of so many streams are compared."""
-    return sorted({min(STREAM_COUNTS, key=lambda count: abs(math.log(count / one))) for one in streams})
+    return sorted({min(STREAM_COUNTS, key=lambda count: abs(math.log(count / stream))) for stream in streams})
 
 
 def calibrate(session: Session, congestion: str | None, counts: Sequence[int]) -> dict[str, Any]:

@@ -52,17 +52,17 @@ def find_changes(
     does not know is no change.
     """
     earlier = {record.name: record.facts for record in before}  # the latest of each name
-    found = []
+    result = []
     for record in now:
         for name, old, new in _differences(earlier.get(record.name, {}), record.facts):
-            found.append(f"{record.name}: {name} was {old}, is {new}")
+            result.append(f"{record.name}: {name} was {old}, is {new}")
     starts = [entry.facts for entry in entries if entry.kind in (STARTED, RESUMED)]
     if starts:
         for key, word in PROGRAMS.items():
             old, new = starts[-1].get(key), programs.get(key)
             if None not in (old, new) and old != new:
-                found.append(f"{word} was {str(old)[:12]}, is {str(new)[:12]}")
-    return found
+                result.append(f"{word} was {str(old)[:12]}, is {str(new)[:12]}")
+    return result
 
 
 def read_last_routes(results: Results) -> dict[tuple[str, str], tuple[str | None, ...]]:

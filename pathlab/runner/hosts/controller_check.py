@@ -61,16 +61,16 @@ def _guarded(check: Callable[[], Iterator[HostCheck]]) -> Iterator[HostCheck]:
 
 
 def _libraries() -> Iterator[HostCheck]:
-    found, missing = [], []
+    result, missing = [], []
     for name in LIBRARIES:
         try:
-            found.append(f"{name} {metadata.version(name)}")
+            result.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             missing.append(name)
     yield HostCheck(
         "libraries",
         "missing" if missing else "ok",
-        ", ".join(found) + (f"; missing: {', '.join(missing)}" if missing else ""),
+        ", ".join(result) + (f"; missing: {', '.join(missing)}" if missing else ""),
         f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None,
     )
 
@@ -97,8 +97,8 @@ def _namespaces() -> Iterator[HostCheck]:
             node = "doctor"
             namespaces.add_node(node)
             namespaces.run(node, "ip", "link", "add", "v0", "type", "veth", "peer", "name", "v1")
-            found = f"network namespaces with {namespaces.privilege} privilege, veth"
-        yield HostCheck("lab", "ok", found)
+            result = f"network namespaces with {namespaces.privilege} privilege, veth"
+        yield HostCheck("lab", "ok", result)
     except PathlabError as error:
         yield HostCheck(
             "lab",

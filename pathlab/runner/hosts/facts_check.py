@@ -31,9 +31,9 @@ class HostCheck:
     fix: str | None = None
 
 
-def check_limit(item: str, found: str, fix: str | None) -> HostCheck:
+def check_limit(item: str, result: str, fix: str | None) -> HostCheck:
     """A check of something that works, with less where there is a ``fix``."""
-    return HostCheck(item, "limited" if fix else "ok", found, fix)
+    return HostCheck(item, "limited" if fix else "ok", result, fix)
 
 
 def split_fix(reason: str, fix: str | None = None) -> tuple[str, str | None]:
@@ -72,7 +72,7 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
         yield HostCheck("windows", "limited", "the limits cannot be read")
         return
     most = {name: (table or {}).get("max_bytes") for name, table in tuned.items()}
-    found = (
+    result = (
         f"windows up to {format_bytes(min(known))} can be requested; "
         f"autotuning goes to {format_bytes(most['rmem'])} received, {format_bytes(most['wmem'])} sent"
     )
@@ -86,19 +86,19 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
             least, usual = table["min_bytes"], table["default_bytes"]
             lines.append(f'net.ipv4.tcp_{name}="{least} {usual} {USEFUL_WINDOW_BYTES}"')
     fix = f"for long paths, as root: sysctl -w {' '.join(lines)}" if lines else None
-    yield check_limit("windows", found, fix)
+    yield check_limit("windows", result, fix)
 
 
 def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
     available = tcp.get("congestion_available") or []
     allowed = tcp.get("congestion_settable") or []
-    found = f"default {tcp.get('congestion_default')}; may be set: {', '.join(allowed) or 'unknown'}"
+    result = f"default {tcp.get('congestion_default')}; may be set: {', '.join(allowed) or 'unknown'}"
     barred = [name for name in available if name not in allowed]
     fix = None
     if barred:
-        found += f"; refused to this user: {', '.join(barred)}"
+        result += f"; refused to this user: {', '.join(barred)}"
         fix = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield check_limit(CONGESTION, found, fix)
+    yield check_limit(CONGESTION, result, fix)
     if tcp.get("tcp_window_scaling") == 0:
         yield HostCheck(
             "window scaling",
@@ -118,8 +118,8 @@ def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
     if better:
         folder = "/sys/devices/system/clocksource/clocksource0"
         fix = f"as root: echo {better[0]} > {folder}/current_clocksource"
-    found = f"{current}: reading it is slow, which costs CPU and makes time stamps less accurate"
-    yield HostCheck("clock", "limited", found, fix)
+    result = f"{current}: reading it is slow, which costs CPU and makes time stamps less accurate"
+    yield HostCheck("clock", "limited", result, fix)
 
 
 def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
@@ -135,8 +135,8 @@ def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
 
 def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:
     if wanted is not None and wanted not in nics:
-        found = f"there is no interface {wanted}; there are {', '.join(sorted(nics)) or 'none'}"
-        yield HostCheck(f"NIC {wanted}", "missing", found, "correct `nic`")
+        result = f"there is no interface {wanted}; there are {', '.join(sorted(nics)) or 'none'}"
+        yield HostCheck(f"NIC {wanted}", "missing", result, "correct `nic`")
         return
     for name, nic in sorted(nics.items()):
         up = nic.get("state") not in IDLE_INTERFACES
@@ -149,14 +149,14 @@ def _check_nic(name: str, nic: Mapping[str, Any], *, up: bool) -> HostCheck:
     off = [offload for offload in USEFUL_OFFLOADS if offloads.get(offload) is False]
     speed, mtu_bytes = nic.get("speed_bits_per_s"), nic.get("mtu_bytes")
     speed_text = f"speed {format_rate(speed)}" if speed is not None else "speed not reported"
-    found = f"{speed_text}, MTU {mtu_bytes}"
-    found += f", without {', '.join(off)}" if off else ", offloads on"
+    result = f"{speed_text}, MTU {mtu_bytes}"
+    result += f", without {', '.join(off)}" if off else ", offloads on"
     fix = None
     if not up:
-        found, fix = f"{found}, down", f"as root: ip link set {name} up"
+        result, fix = f"{result}, down", f"as root: ip link set {name} up"
     elif off:
         switches = " ".join(f"{ETHTOOL_NAMES.get(offload, offload)} on" for offload in off)
         fix = f"as root: ethtool -K {name} {switches}"
     elif mtu_bytes is not None and mtu_bytes < ETHERNET_MTU_BYTES:
         fix = "an MTU below 1500 costs rate and CPU; look for the tunnel or setting behind it"
-    return check_limit(f"NIC {name}", found, fix)
+    return check_limit(f"NIC {name}", result, fix)

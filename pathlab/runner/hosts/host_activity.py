@@ -81,10 +81,10 @@ def measure_activity(
     hosts: Mapping[str, Measure], pause: Callable[[float], object] = time.sleep
 ) -> dict[str, HostActivity]:
     """The activity of every host over the same short time; those that cannot tell are left out."""
-    found = _look(hosts, GLANCE_S, pause)
-    if any(one.busy for one in found.values()):
-        found = _look({name: hosts[name] for name in found}, LOOK_S, pause)
-    return found
+    result = _look(hosts, GLANCE_S, pause)
+    if any(item.busy for item in result.values()):
+        result = _look({name: hosts[name] for name in result}, LOOK_S, pause)
+    return result
 
 
 def check_activity(activity: HostActivity | None) -> HostCheck:
@@ -97,7 +97,7 @@ def check_activity(activity: HostActivity | None) -> HostCheck:
 
 def name_busy(busy: Mapping[str, HostActivity]) -> str:
     """The busy hosts, by name, with what was measured of each."""
-    return "; ".join(f"{name} is busy: {one.describe()}" for name, one in busy.items())
+    return "; ".join(f"{name} is busy: {item.describe()}" for name, item in busy.items())
 
 
 def describe_busy(busy: Mapping[str, HostActivity], *, lab: bool) -> str:

@@ -97,8 +97,8 @@ def describe_failure(error: PathlabError, item: str) -> HostCheck:
 def _check_reached(host: OpenHost) -> Iterator[HostCheck]:
     ssh = host.transport.connection.settings.login if isinstance(host.transport, SshTransport) else None
     way = "local process" if ssh is None else f"SSH to {ssh}"
-    found = f"{way}, ready within {format_time(host.opened_ns)}; agent protocol {host.hello['protocol']}"
-    yield HostCheck("reached", "ok", found)
+    result = f"{way}, ready within {format_time(host.opened_ns)}; agent protocol {host.hello['protocol']}"
+    yield HostCheck("reached", "ok", result)
 
 
 def _check_interpreter(host: OpenHost) -> Iterator[HostCheck]:
@@ -127,16 +127,16 @@ def _check_probes(host: OpenHost) -> Iterator[HostCheck]:
         start = job.wait_for("start", PROBE_TIMEOUT_S)
         answered = job.wait_for("result", PROBE_TIMEOUT_S)["received"]
     except PathlabError:
-        found = "ICMP is not permitted; UDP echo is used instead"
-        yield HostCheck("loopback probes", "limited", found, PROBES_FIX)
+        result = "ICMP is not permitted; UDP echo is used instead"
+        yield HostCheck("loopback probes", "limited", result, PROBES_FIX)
         return
     finally:
         prober.close()
     if answered:
         yield HostCheck("loopback probes", "ok", f"{start['method']}, {start['stamps']} time stamps")
         return
-    found = "ICMP may be sent but nothing answers on loopback; UDP echo is used instead"
-    yield HostCheck("loopback probes", "limited", found, "look at the firewall's ICMP rules")
+    result = "ICMP may be sent but nothing answers on loopback; UDP echo is used instead"
+    yield HostCheck("loopback probes", "limited", result, "look at the firewall's ICMP rules")
 
 
 def _check_facts(host: OpenHost) -> Iterator[HostCheck]:
@@ -159,9 +159,9 @@ def _check_captures(host: OpenHost) -> Iterator[HostCheck]:
 def _check_clock(host: OpenHost) -> Iterator[HostCheck]:
     off_ns = host.clock_off_ns
     if abs(off_ns) > CLOCK_OFF_NS:
-        found = f"its time of day is {format_time(abs(off_ns))} {'ahead' if off_ns > 0 else 'behind'}"
-        found += "; measurements do not depend on it, logs do"
-        yield HostCheck("time of day", "limited", found, "set it, or let NTP set it")
+        result = f"its time of day is {format_time(abs(off_ns))} {'ahead' if off_ns > 0 else 'behind'}"
+        result += "; measurements do not depend on it, logs do"
+        yield HostCheck("time of day", "limited", result, "set it, or let NTP set it")
 
 
 HOST_CHECKS: tuple[Callable[[OpenHost], Iterator[HostCheck]], ...] = (

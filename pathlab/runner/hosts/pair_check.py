@@ -55,13 +55,15 @@ class HostInspection:
             return []
         with ThreadPoolExecutor(min(len(names), PARALLEL_MAX)) as pool:
             tried = dict(zip(names, pool.map(self._open_host, names), strict=True))
-            opened = {name: one for name, one in tried.items() if isinstance(one, OpenHost)}
+            opened = {name: item for name, item in tried.items() if isinstance(item, OpenHost)}
             self._opened.update(opened)
             activities = measure_hosts(opened)  # while nothing else of ours runs on them
 
             def check(name: str) -> tuple[HostCheck, ...]:
-                one = tried[name]
-                return tuple(check_host(one, activities.get(name))) if isinstance(one, OpenHost) else (one,)
+                item = tried[name]
+                return (
+                    tuple(check_host(item, activities.get(name))) if isinstance(item, OpenHost) else (item,)
+                )
 
             return list(zip(names, pool.map(check, names), strict=True))
 
@@ -119,10 +121,10 @@ class HostInspection:
         times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
         answered = sorted(rtt for rtt in times if rtt is not None)
         if not answered:
-            found = f"{method} is not answered; {fallback}"
-            return HostCheck("probes", "limited", found, fix)
-        found = f"{method}, {len(answered)} of {len(times)} answered, RTT {format_time(answered[0])}"
-        return HostCheck("probes", "ok", found)
+            result = f"{method} is not answered; {fallback}"
+            return HostCheck("probes", "limited", result, fix)
+        result = f"{method}, {len(answered)} of {len(times)} answered, RTT {format_time(answered[0])}"
+        return HostCheck("probes", "ok", result)
 
     def _try_data_port(self, source: str, destination: str, ends: tuple[str, str]) -> HostCheck:
         """A short flow from the source, as a trial makes it."""

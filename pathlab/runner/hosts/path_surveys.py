@@ -79,16 +79,16 @@ def list_changes(before: PathReport, after: PathReport) -> list[str]:
         changes.append(f"the path MTU was {mtus[0]} bytes and is {mtus[1]} bytes")
     if before.capacity is not None and after.capacity is not None:
         for old, new in zip(before.capacity.hops, after.capacity.hops, strict=False):
-            if _lie_apart(old.estimate.capacity_interval, new.estimate.capacity_interval):
+            if _intervals_disjoint(old.estimate.capacity_interval, new.estimate.capacity_interval):
                 rates = f"{_format_capacity(old.estimate)} and is {_format_capacity(new.estimate)}"
                 changes.append(f"the capacity of hop {old.hop} was {rates}")
     return changes
 
 
-def _lie_apart(one: Interval, other: Interval) -> bool:
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+def _intervals_disjoint(interval: Interval, other: Interval) -> bool:
+    if interval.low is None or interval.high is None or other.low is None or other.high is None:
         return False
-    return one.high < other.low or other.high < one.low
+    return interval.high < other.low or other.high < interval.low
 
 
 def _format_capacity(estimate: HopEstimate) -> str:

@@ -39,12 +39,14 @@ def check_technologies(session: Session, names: Sequence[str]) -> list[Technolog
 
 
 def _read_state(name: str, host: str, stated: Mapping[str, Any]) -> TechnologyState:
-    packages = {kind: [one[kind] for one in stated["missing"] if one.get(kind)] for kind in ("debian", "pip")}
-    only_pip = [one["pip"] for one in stated["missing"] if one.get("pip") and not one.get("debian")]
+    packages = {
+        kind: [item[kind] for item in stated["missing"] if item.get(kind)] for kind in ("debian", "pip")
+    }
+    only_pip = [item["pip"] for item in stated["missing"] if item.get("pip") and not item.get("debian")]
     return TechnologyState(
         name=name,
         host=host,
-        missing=tuple(one["what"] for one in stated["missing"]),
+        missing=tuple(item["what"] for item in stated["missing"]),
         debian=tuple(dict.fromkeys(packages["debian"])),
         pip=tuple(dict.fromkeys(only_pip)),
         sandbox=bool(stated["sandbox"]),
@@ -57,7 +59,7 @@ def format_fix(states: Iterable[TechnologyState]) -> str | None:
     lacking = list(states)
     commands = []
     for command, kind in (("apt-get install", "debian"), ("pip install", "pip")):
-        packages = sorted({package for one in lacking for package in getattr(one, kind)})
+        packages = sorted({package for item in lacking for package in getattr(item, kind)})
         commands += [f"{command} {' '.join(packages)}"] if packages else []
     return "; ".join(commands) or None
 
@@ -69,15 +71,15 @@ def check_host_technologies(session: Session) -> HostCheck:
     """
     names = list(list_technologies())
     states = check_technologies(session, names)
-    lacking = [one for one in states if one.missing]
-    found = f"{len(states) - len(lacking)} of {len(names)}"
-    found += "; the others are only for campaigns that name them" if lacking else ""
-    if any(not one.sandbox for one in states):
-        found += "; without user namespaces, so that a server is only a process group of its own"
+    lacking = [state for state in states if state.missing]
+    result = f"{len(states) - len(lacking)} of {len(names)}"
+    result += "; the others are only for campaigns that name them" if lacking else ""
+    if any(not state.sandbox for state in states):
+        result += "; without user namespaces, so that a server is only a process group of its own"
     if not lacking:
-        return HostCheck("technologies", "ok", found)
+        return HostCheck("technologies", "ok", result)
     where = "" if session.host == LOCAL else f" {session.host}"
-    return HostCheck("technologies", "optional", found, f"pathlab technologies{where} lists their packages")
+    return HostCheck("technologies", "optional", result, f"pathlab technologies{where} lists their packages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +92,12 @@ class LeftOut:
     def describe(self) -> str:
         """One line: how many trials, which technologies, on which hosts, and what brings them."""
         hosts: dict[str, list[TechnologyState]] = {}
-        for one in self.lacking:
-            hosts.setdefault(one.host, []).append(one)
+        for item in self.lacking:
+            hosts.setdefault(item.host, []).append(item)
         parts = []
         for host, states in hosts.items():
             fix = format_fix(states)
-            names = ", ".join(one.name for one in states)
+            names = ", ".join(state.name for state in states)
             parts.append(f"{host} lacks {names}" + (f" ({fix})" if fix else ""))
         count = "1 trial is" if len(self.rows) == 1 else f"{len(self.rows)} trials are"
         return f"{count} left out: {'; '.join(parts)}"
@@ -115,19 +117,19 @@ def find_left_out(
         for host in ends:
             by_host.setdefault(host, {})[name] = None
     lacking = {
-        (one.name, host): one
+        (item.name, host): item
         for host, names in by_host.items()
-        for one in _check_if_reachable(find_session, host, list(names))
-        if one.missing
+        for item in _check_if_reachable(find_session, host, list(names))
+        if item.missing
     }
     left = frozenset(
         row for row, (name, ends) in needed.items() if any((name, host) in lacking for host in ends)
     )
-    found = LeftOut(rows=left, lacking=tuple(lacking.values()))
+    left_out = LeftOut(rows=left, lacking=tuple(lacking.values()))
     if left and (campaign.on_missing == "fail" or len(left) == len(plan)):
-        first, fix = found.lacking[0], format_fix(found.lacking)
-        raise HostError(found.describe(), host=first.host, stage=Stage.ADAPTER, hint=fix)
-    return found
+        first, fix = left_out.lacking[0], format_fix(left_out.lacking)
+        raise HostError(left_out.describe(), host=first.host, stage=Stage.ADAPTER, hint=fix)
+    return left_out
 
 
 def _list_ends(row: PlanRow) -> tuple[str, ...]:

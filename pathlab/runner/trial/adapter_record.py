@@ -19,9 +19,9 @@ def describe_adapter(data: TrialData) -> dict[str, Any]:
     stated = {end: record["adapter"] for end, record in ready.items() if record and record.get("adapter")}
     if not stated:
         return {}
-    settings = {end: one["settings"] for end, one in stated.items() if one.get("settings")}
+    settings = {end: item["settings"] for end, item in stated.items() if item.get("settings")}
     versions = [
-        part for one in stated.values() if one.get("versions") for part in one["versions"].split(", ")
+        part for item in stated.values() if item.get("versions") for part in item["versions"].split(", ")
     ]
     return {
         "adapter_versions": ", ".join(dict.fromkeys(versions)) or None,

@@ -116,11 +116,11 @@ class BackgroundLoad:
 
     @property
     def _jobs(self) -> list[tuple[Session, EngineJob]]:
-        found = [(host.session, job) for host, job in self._loads]
+        result = [(host.session, job) for host, job in self._loads]
         if self._plan.network is not None:
             source, destination, _ = self._plan.network
-            found += zip((destination, source), self._flow, strict=False)
-        return found
+            result += zip((destination, source), self._flow, strict=False)
+        return result
 
     def start(self) -> None:
         """Start every part, and wait until each states a rate."""

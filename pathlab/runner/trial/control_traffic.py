@@ -39,7 +39,7 @@ class ControlTraffic:
     """
 
     def __init__(self, spec: TrialSpec, sessions: Sequence[Session], rate_bits_per_s: float | None) -> None:
-        self._sessions = [one for one in dict.fromkeys(sessions) if one.over_network]
+        self._sessions = [session for session in dict.fromkeys(sessions) if session.over_network]
         limits = spec.safety_limits
         watched = limits.loaded_rtt_ns is not None or limits.loss_ratio is not None
         # A safety limit acts on the probes while they come.

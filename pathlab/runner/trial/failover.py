@@ -120,14 +120,14 @@ def measure_failover(
         columns["failover_returned_at_ns"] = returned_ns - steady["start_ns"]
     intervals = _list_steady(receiver)
     complete_ns = failed_ns if failure.complete_ns is None else failure.complete_ns - origin_ns
-    before = [one for one in intervals if one.end_ns <= failed_ns]
-    after = [one for one in intervals if one.start_ns >= complete_ns]
+    before = [interval for interval in intervals if interval.end_ns <= failed_ns]
+    after = [interval for interval in intervals if interval.start_ns >= complete_ns]
     if not before or not after:
         return columns | {"failover_censored": NO_INTERVALS}
     mean, remaining = _mean_rate(before), failure.plan.remaining_bits_per_s
     if mean == 0:
         return columns | {"failover_censored": NOTHING_BEFORE}
-    columns["failover_dip_ratio"] = min(one.rate for one in after) / mean
+    columns["failover_dip_ratio"] = min(item.rate for item in after) / mean
     carried = mean if remaining is None else min(mean, remaining / 8e9)
     recovered_ns: int | None = None
     reason: str | None = NOTHING_REMAINED
@@ -144,9 +144,9 @@ def measure_failover(
 
 def _find_recovery(after: Sequence[_Interval], target: float) -> tuple[int | None, str | None]:
     """When the rate was back, or why that is not known. One burst of what was held back is no recovery."""
-    for place in range(len(after) - RECOVERED_INTERVALS + 1):
-        some = after[place : place + RECOVERED_INTERVALS]
-        if _mean_rate(some) >= target and min(one.rate for one in some) >= target / 2:
+    for index in range(len(after) - RECOVERED_INTERVALS + 1):
+        some = after[index : index + RECOVERED_INTERVALS]
+        if _mean_rate(some) >= target and min(item.rate for item in some) >= target / 2:
             return some[0].start_ns, None
     watched_s = (after[-1].end_ns - after[0].start_ns) / 1e9
     return None, f"not recovered in the {watched_s:.3g} s that remained of the steady window"
@@ -184,5 +184,5 @@ def _list_steady(records: Sequence[Record]) -> list[_Interval]:
 
 
 def _mean_rate(intervals: Sequence[_Interval]) -> float:
-    carried = sum(one.rate * (one.end_ns - one.start_ns) for one in intervals)
-    return carried / sum(one.end_ns - one.start_ns for one in intervals)
+    carried = sum(interval.rate * (interval.end_ns - interval.start_ns) for interval in intervals)
+    return carried / sum(interval.end_ns - interval.start_ns for interval in intervals)

@@ -93,7 +93,7 @@ def find_longest_rtt_ns(probing: Iterable[Record], sending: Iterable[Record]) ->
         if record.get("type") == "interval":
             rtts_us = record.get("tcp_info", {}).get("rtt_us", ())
             seen += [None if rtt_us is None else 1000.0 * rtt_us for rtt_us in rtts_us]
-    return max((float(one) for one in seen if one is not None), default=0.0)
+    return max((float(item) for item in seen if item is not None), default=0.0)
 
 
 class PathProber:

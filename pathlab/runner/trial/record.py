@@ -316,7 +316,7 @@ def _measure_probe_share(spec: TrialSpec, data: TrialData, rate_bits_per_s: floa
 def _find_timeout_ns(data: TrialData) -> int | None:
     """The longer of the last time-outs of the loaded and the unloaded probes."""
     ended = [first(records, "result") or {} for records in (data.loaded, data.unloaded)]
-    return max((one["timeout_ns"] for one in ended if "timeout_ns" in one), default=None)
+    return max((item["timeout_ns"] for item in ended if "timeout_ns" in item), default=None)
 
 
 def _measure_probe_list(probes: pa.Table | None, load: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def _read_last(records: Sequence[Record], field: str) -> int | None:
 def _count_steady(records: Sequence[Record], field: str) -> int | None:
     """The counter in the steady window: its last reading less the one before it, over all streams."""
     intervals = list_intervals(records)
-    steady = [place for place, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
+    steady = [index for index, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
     if not steady:
         return None
     readings = [values for _, values in list_counters(intervals, field)]

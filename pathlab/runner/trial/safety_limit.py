@@ -72,7 +72,7 @@ class SafetyWatch:
         self._slow.add(sequence)
         self._newest = max(self._newest, sequence)
         if len(self._slow) > 2 * self._rtt_probes:
-            self._slow = {one for one in self._slow if one > self._newest - self._rtt_probes}
+            self._slow = {item for item in self._slow if item > self._newest - self._rtt_probes}
 
     def _add_late(self, record: Mapping[str, Any]) -> None:
         """An answer to a probe that was given up: it was not lost."""
@@ -90,7 +90,7 @@ class SafetyWatch:
         limit_ns, limit = self._limits.loaded_rtt_ns, self._limits.loss_ratio
         probes = min(self._rtt_probes, self._newest + 1)
         if limit_ns is not None and probes >= RTT_PROBES_MIN:
-            slow = sum(one > self._newest - probes for one in self._slow)
+            slow = sum(item > self._newest - probes for item in self._slow)
             if 2 * slow > probes:
                 return (
                     f"the loaded RTT is above the limit of {format_time(limit_ns)}: "

@@ -90,8 +90,8 @@ def build_series(
         offset_ns = find_offset_ns(first(records, "start"), probes_base)
         if offset_ns is not None:
             build = _build_probes, _build_probe_histograms
-            for kind, one in zip((f"{load}_probes", f"{load}_probe_histograms"), build, strict=True):
-                tables[kind] = one(kind, records, offset_ns, longest_ns)
+            for kind, item in zip((f"{load}_probes", f"{load}_probe_histograms"), build, strict=True):
+                tables[kind] = item(kind, records, offset_ns, longest_ns)
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
         tables["settings"] = _build("settings", _list_settings(spec, data, *ready))

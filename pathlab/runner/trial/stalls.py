@@ -51,7 +51,7 @@ def find_stall(spec: TrialSpec, data: TrialData) -> Stall | None:
     duration_ns = spec.cell.duration_ns if spec.cell.transfer_bytes is None else None
     limit_ns = find_stall_limit_ns(_find_interval_ns(spec), duration_ns)
     for stalls in (own, seen):  # hosts see processes of both ends where these share one
-        longest = max(stalls, key=lambda one: one.stalled_ns, default=None)
+        longest = max(stalls, key=lambda item: item.stalled_ns, default=None)
         if longest is not None and longest.stalled_ns > limit_ns:
             return longest
     return None
@@ -79,11 +79,13 @@ def _measure_end(spec: TrialSpec, records: Sequence[Record]) -> int:
         return 0
     begin_ns, end_ns = window
     intervals = [
-        one for one in list_intervals(records) if one["end_ns"] > begin_ns and one["start_ns"] < end_ns
+        interval
+        for interval in list_intervals(records)
+        if interval["end_ns"] > begin_ns and interval["start_ns"] < end_ns
     ]
-    late = [late_ns for one in intervals if (late_ns := one.get("late_ns")) is not None]
+    late = [late_ns for interval in intervals if (late_ns := interval.get("late_ns")) is not None]
     interval_ns = _find_interval_ns(spec)
-    late += [one["end_ns"] - one["start_ns"] - interval_ns for one in intervals]
+    late += [interval["end_ns"] - interval["start_ns"] - interval_ns for interval in intervals]
     late += [after["start_ns"] - before["end_ns"] for before, after in pairwise(intervals)]
     steady = (first(records, "result") or {})["phases"][Phase.STEADY]
     # The first byte begins a receiver's window, so that its length counts, and not when it ended.
@@ -123,19 +125,24 @@ def _measure_clock(data: TrialData) -> int:
             return 0
         lengths.append(int(drain["end_ns"]))
     sent, received = lengths
-    rtts_ns = [one["rtt_ns"] for one in (*data.loaded, *data.unloaded) if one.get("rtt_ns") is not None]
+    rtts_ns = [item["rtt_ns"] for item in (*data.loaded, *data.unloaded) if item.get("rtt_ns") is not None]
     return received - sent - CLOCKS_NS - 2 * max(rtts_ns, default=0)
 
 
 def _list_sent(records: Sequence[Record]) -> list[Record]:
     """Probes that were to be sent, in order; one that the kernel refused was not late."""
-    probes = [one for one in records if one.get("type") == "probe" and one.get("intended_ns") is not None]
-    return sorted(probes, key=lambda one: int(one["sequence"]))
+    probes = [
+        record
+        for record in records
+        if record.get("type") == "probe" and record.get("intended_ns") is not None
+    ]
+    return sorted(probes, key=lambda item: int(item["sequence"]))
 
 
 def _measure_lateness(probes: Iterable[Record]) -> int:
     return max(
-        (one["sent_ns"] - one["intended_ns"] for one in probes if one.get("sent_ns") is not None), default=0
+        (probe["sent_ns"] - probe["intended_ns"] for probe in probes if probe.get("sent_ns") is not None),
+        default=0,
     )
 
 
@@ -153,7 +160,7 @@ def _measure_prober(spec: TrialSpec, data: TrialData) -> int:
     probes = _list_sent(data.loaded)
     late = [
         _measure_lateness(
-            one for one in probes if begin_ns <= (one["sent_ns"] or 0) and one["intended_ns"] < end_ns
+            probe for probe in probes if begin_ns <= (probe["sent_ns"] or 0) and probe["intended_ns"] < end_ns
         )
     ]
     if not probes and result is not None and (result.get("send_error_ns") or {}).get("max") is not None:
@@ -169,11 +176,11 @@ def _find_spacing_ns(spec: TrialSpec, probes: Sequence[Record]) -> int:
         return spec.probes.interval_ns
     ends = probes[0], probes[-1]
     (first_ns, last_ns), (low, high) = (
-        [int(one[key]) for one in ends] for key in ("intended_ns", "sequence")
+        [int(end[key]) for end in ends] for key in ("intended_ns", "sequence")
     )
     return (last_ns - first_ns) // (high - low) if high > low else spec.probes.interval_ns
 
 
 def _measure_held(records: Iterable[Record]) -> int:
     """The longest time that an echo kept a probe before it replied."""
-    return max((int(one["held_ns"]) for one in records if one.get("held_ns") is not None), default=0)
+    return max((int(record["held_ns"]) for record in records if record.get("held_ns") is not None), default=0)

@@ -28,7 +28,7 @@ def store_trial(
     spec: TrialSpec,
     data: TrialData,
     outcome: Outcome,
-    place: Callable[[int], object] | None = None,
+    index: Callable[[int], object] | None = None,
 ) -> TrialRecord:
     """Store a trial as its records describe it, and return its row; ``place`` as of ``Results.add_trial``.
 
@@ -41,10 +41,10 @@ def store_trial(
     except _CONTRADICTIONS as error:
         record, tables = _build_failed(spec, data, outcome, error)
     try:
-        results.add_trial(record, tables, place=place)
+        results.add_trial(record, tables, index=index)
     except UsageError as error:
         record, tables = _build_failed(spec, data, outcome, error)
-        results.add_trial(record, tables, place=place)
+        results.add_trial(record, tables, index=index)
     return record
 
 

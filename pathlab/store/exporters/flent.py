@@ -196,7 +196,7 @@ def _find_windows(selection: Selection, trial: ChosenTrial, carried: str | None)
         if kind in trial.kinds and windows.get(name) is None:
             sent = results.series_table(number, kind)["sent_ns"].drop_null().to_pylist()
             windows[name] = (min(sent), max(sent) + 2 * STAMP_NS) if sent else None
-    return {name: [end / 1e9 for end in found] for name, found in windows.items() if found is not None}
+    return {name: [end / 1e9 for end in window] for name, window in windows.items() if window is not None}
 
 
 def _place(points: list[Point], times: list[float]) -> list[float | None]:

@@ -135,13 +135,13 @@ def _count_retransmits(intervals: list[Interval]) -> list[Interval]:
     before: dict[int, int] = {}
     counted = []
     for rows in intervals:
-        found: Interval = []
+        interval: Interval = []
         for row in rows:
             total = row.get("total_retrans_segments")
             again = None if total is None else total - before.get(row["stream"], 0)
             before[row["stream"]] = before.get(row["stream"], 0) if total is None else total
-            found.append({**row, RETRANSMITS: again})
-        counted.append(found)
+            interval.append({**row, RETRANSMITS: again})
+        counted.append(interval)
     return counted
 
 

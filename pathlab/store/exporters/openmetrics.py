@@ -67,7 +67,7 @@ def _group_series(selection: Selection) -> dict[Labels, list[ChosenTrial]]:
 
     One that failed before its congestion control was known belongs to the series that is like it besides.
     """
-    found: dict[Labels, list[ChosenTrial]] = {}
+    result: dict[Labels, list[ChosenTrial]] = {}
     named: dict[Labels, str] = {}
     ordered = sorted(selection.trials, key=lambda trial: (trial.started, trial.trial_id))
     every = [(_list_labels(selection, trial), trial) for trial in ordered]
@@ -78,8 +78,8 @@ def _group_series(selection: Selection) -> dict[Labels, list[ChosenTrial]]:
         rest = (*labels[:CONGESTION], *labels[CONGESTION + 1 :])
         congestion = labels[CONGESTION] or named.get(rest, "")
         whole = (*labels[:CONGESTION], congestion, *labels[CONGESTION + 1 :])
-        found.setdefault(whole, []).append(trial)
-    return found
+        result.setdefault(whole, []).append(trial)
+    return result
 
 
 def _format_counts(series: Series, usable: Series) -> Iterator[str]:

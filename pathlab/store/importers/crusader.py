@@ -34,7 +34,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     groups = [(group, _list_rows(group)) for group in whole.items("stream_groups")]
     loads = [min(row["start_ns"] for row in rows) for _, rows in groups if rows]
     if not loads:
-        whole.refuse("crusader measured nothing: no stream carried anything")
+        whole.fail("crusader measured nothing: no stream carried anything")
     probes = _list_probes(whole)
     idle = [probe for probe in probes if probe["sent_ns"] < min(loads)]
     return [
@@ -96,7 +96,7 @@ def _list_rows(group: Fields) -> list[Row]:
             now = _read_duration_ns(point, "time"), point.count("bytes") or 0
             if before is not None:
                 if now[0] <= before[0] or now[1] < before[1]:
-                    point.refuse(f"{point.place} goes back in time or in bytes")
+                    point.fail(f"{point.place} goes back in time or in bytes")
                 rows.append(build_interval(index - 1, number, (before[0], now[0]), now[1] - before[1]))
             before = now
     return sorted(rows, key=lambda row: (row["index"], row["stream"]))
@@ -117,7 +117,7 @@ def _list_probes(whole: Fields) -> list[Row]:
 def _read_duration_ns(fields: Fields, key: str) -> int:
     """A length of time as Rust writes it, ``{secs, nanos}``; plain numbers are seconds."""
     if key not in fields:
-        fields.refuse(f"{fields.place or 'the file'} has no '{key}'")
+        fields.fail(f"{fields.place or 'the file'} has no '{key}'")
     if isinstance(fields.value[key], (int, float)):
         return to_ns(fields.number(key) or 0.0)
     length = fields.sub(key)

@@ -64,22 +64,22 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         return None
     version = whole.number("version") or 1
     if version > NEWEST_VERSION:
-        whole.refuse(f"version {version:g} of Flent's files is newer than {NEWEST_VERSION}, which is read")
+        whole.fail(f"version {version:g} of Flent's files is newer than {NEWEST_VERSION}, which is read")
     raw, meta = whole.sub("raw_values"), whole.sub("metadata")
     if not any(raw.items(series) for series in raw.names()):
-        whole.refuse("raw_values is empty; results are interpolated, so the file has no measured values")
+        whole.fail("raw_values is empty; results are interpolated, so the file has no measured values")
     started = meta.text("T0") or meta.text("TIME")
     if started is None:
-        whole.refuse("metadata.T0 does not say when the test began")
+        whole.fail("metadata.T0 does not say when the test began")
     own = _read_own(meta)
     begin_s = _first_stamp(raw) if own is None else parse_time(started, given.name).timestamp()
     step_ns = to_ns(meta.number("STEP_SIZE") or 0.2)
     ping = _choose_ping(raw)
     probes = _read_probes(raw, ping, begin_s)
-    found = {part: _read_load(whole, prefix, begin_s, step_ns, own) for prefix, part in _PARTS.items()}
-    loads = {part: load for part, load in found.items() if load is not None}
+    result = {part: _read_load(whole, prefix, begin_s, step_ns, own) for prefix, part in _PARTS.items()}
+    loads = {part: load for part, load in result.items() if load is not None}
     if not loads and not probes:
-        whole.refuse("it has neither TCP throughput nor pings; other series are not read")
+        whole.fail("it has neither TCP throughput nor pings; other series are not read")
     started_utc = parse_utc(started, given.name)
     test = _Test(whole=whole, meta=meta, step_ns=step_ns, loads=loads, ping=ping, probes=probes, own=own)
     return [test.describe(part, started_utc).build() for part in loads or ("probes",)]
@@ -170,7 +170,7 @@ class _Test:
         if self.own is not None or prefix is None or not isinstance(values, list):
             return
         unit = self.meta.sub("SERIES_META").sub(f"{prefix} sum").text("UNITS") or "Mbits/s"
-        known = [one for one in values if isinstance(one, (int, float)) and one > 0]
+        known = [value for value in values if isinstance(value, (int, float)) and value > 0]
         if not known or unit not in _BITS:
             return
         stated = statistics.median(known) * _BITS[unit]
@@ -210,10 +210,10 @@ def _read_own(meta: Fields) -> _Own | None:
     windows: dict[str, tuple[int, int]] = {}
     for name, ends in fields.sub("windows_s").value.items():
         known = (
-            isinstance(ends, list) and len(ends) == 2 and all(isinstance(one, (int, float)) for one in ends)
+            isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, (int, float)) for end in ends)
         )
         if not known or not 0 <= ends[0] <= ends[1] < 1e9:
-            fields.refuse(f"{fields.place}.windows_s.{name} is not a begin and an end in seconds")
+            fields.fail(f"{fields.place}.windows_s.{name} is not a begin and an end in seconds")
         windows[name] = to_ns(ends[0]), to_ns(ends[1])
     return _Own(exported=exported, windows=windows)
 
@@ -221,7 +221,7 @@ def _read_own(meta: Fields) -> _Own | None:
 def _first_stamp(raw: Fields) -> float:
     stamps = [t for series in raw.names() for p in raw.items(series) if (t := p.number("t")) is not None]
     if not stamps:
-        raw.refuse("raw_values has no point with a time 't'")
+        raw.fail("raw_values has no point with a time 't'")
     return min(stamps)
 
 
@@ -244,7 +244,7 @@ def _read_load(whole: Fields, prefix: str, begin_s: float, step_ns: int, own: _O
             length_ns = to_ns(point.number("dur") or 0.0) or (end_ns - before_ns if index else step_ns)
             count = round((point.number("val") or 0.0) * _BITS[unit] / 8 * length_ns / 1e9)
             if length_ns <= 0 or count < 0:
-                point.refuse(f"{point.place} goes back in time or carries less than nothing")
+                point.fail(f"{point.place} goes back in time or carries less than nothing")
             phase = _name_phase(end_ns - length_ns // 2, own)
             before_ns, share = end_ns, share + (count if phase == Phase.STEADY else 0)
             rows.append(build_interval(index, stream, (end_ns - length_ns, end_ns), count, phase))

@@ -107,11 +107,13 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     fault: StoreError | None = None
     for number, output in enumerate(outputs, start=1):
         try:
-            found = read_output(output.value, given.name, repeated=output.repeated)
+            result = read_output(output.value, given.name, repeated=output.repeated)
         except StoreError as error:
             fault = fault or error
             continue
-        trials += [replace(trial, part=f"{number}-{trial.part}") for trial in found] if number > 1 else found
+        trials += (
+            [replace(trial, part=f"{number}-{trial.part}") for trial in result] if number > 1 else result
+        )
     if fault is not None and not trials:
         raise fault
     return trials
@@ -123,7 +125,7 @@ def read_output(value: Any, name: str, *, repeated: int = 0) -> list[ImportedTri
     run = _read_run(whole)
     if "test_start" not in run.start or "timestamp" not in run.start:
         said = f": {run.error}" if run.error else ""
-        whole.refuse(f"iperf3 measured nothing{said}")
+        whole.fail(f"iperf3 measured nothing{said}")
     parts = ("forward", "reverse") if run.bidir else ("reverse" if run.reverse else "forward",)
     return [_build_trial(run, part, repeated) for part in parts]
 
@@ -248,8 +250,8 @@ def _count_retransmits(run: _Run, rows: Sequence[Mapping[str, Any]], totals: _To
 
 def _read_datagrams(run: _Run, totals: _Totals) -> dict[str, Any]:
     """Datagrams sent and lost, and jitter, in the steady window; None where the receiver was not heard."""
-    found = totals.details
-    sent, lost, jitter_ms = found.get("sent_packets"), found.get("lost_packets"), found.get("jitter_ms")
+    details = totals.details
+    sent, lost, jitter_ms = details.get("sent_packets"), details.get("lost_packets"), details.get("jitter_ms")
     if run.protocol != "udp" or not sent or lost is None:
         return {}
     if not 0 <= lost <= sent:
@@ -294,7 +296,7 @@ def _read_started(start: Fields) -> str:
     stamp = start.sub("timestamp")
     millis, seconds = stamp.number("timemillisecs"), stamp.number("timesecs")
     if millis is None and seconds is None:
-        start.refuse("start.timestamp does not say when the test began")
+        start.fail("start.timestamp does not say when the test began")
     return format_utc_seconds(millis / 1e3 if millis is not None else float(seconds or 0), start.name)
 
 
@@ -327,7 +329,7 @@ def _read_totals(run: _Run, part: str, rows: Sequence[Mapping[str, Any]], *, loc
     totals = _Totals()
     sent, received, single = (_choose_sum(run, key, way, local_sends=local_sends) for key in _SUMS)
     totals.received_bytes, totals.sent_bytes = received.count("bytes"), sent.count("bytes")
-    totals.seconds = next((s for one in (received, sent, single) if (s := one.amount("seconds"))), None)
+    totals.seconds = next((s for item in (received, sent, single) if (s := item.amount("seconds"))), None)
     totals.retransmits = sent.count("retransmits")
     entries = [
         entry
@@ -363,8 +365,8 @@ def _choose_sum(run: _Run, key: str, way: str, *, local_sends: bool) -> Fields:
         return end.sub(key)
     if f"{key}_bidir_reverse" in end:
         return end.sub(f"{key}{way}")
-    found = end.every(key)
-    ours = [one for one in found if one.flag("sender") == local_sends]
+    result = end.every(key)
+    ours = [item for item in result if item.flag("sender") == local_sends]
     return ours[-1] if ours else Fields({}, run.whole.name)
 
 
@@ -376,19 +378,19 @@ def _read_stream(entry: Fields, end: str) -> Fields:
 def _read_loss(received: Fields, single: Fields, sent: Fields, entries: Sequence[Fields]) -> dict[str, Any]:
     """Jitter, and datagrams lost and sent: of the sums, else of the streams."""
     datagrams = received if "lost_packets" in received else single
-    found = {
+    result = {
         key: datagrams.amount(key) if key == "jitter_ms" else datagrams.number(key)
         for key in ("jitter_ms", "lost_packets", "packets")
         if key in datagrams
     }
     if "lost_packets" in datagrams:
-        found["sent_packets"] = sent.number("packets") or datagrams.number("packets")
-        return found
+        result["sent_packets"] = sent.number("packets") or datagrams.number("packets")
+        return result
     streams = [_read_stream(entry, "receiver") for entry in entries]
-    lost, packets = (add_up([one.count(key) for one in streams]) for key in ("lost_packets", "packets"))
+    lost, packets = (add_up([stream.count(key) for stream in streams]) for key in ("lost_packets", "packets"))
     if lost is None or packets is None:
-        return found
-    jitters = [jitter for one in streams if (jitter := one.amount("jitter_ms")) is not None]
+        return result
+    jitters = [jitter for stream in streams if (jitter := stream.amount("jitter_ms")) is not None]
     mean = {"jitter_ms": sum(jitters) / len(jitters)} if len(jitters) == len(streams) else {}
     return {**mean, "lost_packets": lost, "packets": packets, "sent_packets": packets}
 
@@ -410,7 +412,7 @@ def _fill_totals(
         lengths = (
             _read_stream(entry, end).amount("seconds") for entry in entries for end in ("receiver", "sender")
         )
-        totals.seconds = max((one for one in lengths if one), default=None)
+        totals.seconds = max((length for length in lengths if length), default=None)
         if totals.seconds is None and steady:
             span_ns = max(row["end_ns"] for row in steady) - min(row["start_ns"] for row in steady)
             totals.seconds = span_ns / 1e9 or None
@@ -441,18 +443,18 @@ def _check_totals(
     """Note every total that contradicts its parts; those of a test that failed are partial."""
     if run.error or not run.end.items("streams"):
         return
-    found = totals.differences
+    result = totals.differences
     for what, whole, parts in (
         ("received", totals.received_bytes, totals.received),
         ("sent", totals.sent_bytes, totals.sent),
     ):
         added = add_up(parts)
         if differ(whole, added, SUM_RATIO):
-            found.append(f"the total of bytes {what} is {whole:,}, that of the streams {added:,}")
-    for one in sums:
-        count, seconds, rate = one.count("bytes"), one.amount("seconds"), one.amount("bits_per_second")
+            result.append(f"the total of bytes {what} is {whole:,}, that of the streams {added:,}")
+    for item in sums:
+        count, seconds, rate = item.count("bytes"), item.amount("seconds"), item.amount("bits_per_second")
         if count is not None and seconds and differ(count * 8 / seconds, rate, RATE_RATIO):
-            found.append(f"{one.place} has {count:,} bytes in {seconds:g} s, and {rate:,.0f} bit/s")
+            result.append(f"{item.place} has {count:,} bytes in {seconds:g} s, and {rate:,.0f} bit/s")
     local_bytes = totals.sent_bytes if local_sends else totals.received_bytes
     steady = [row for row in rows if row["phase"] == Phase.STEADY]
     spans_ns = Counter[int]()
@@ -462,13 +464,13 @@ def _check_totals(
     covered = totals.seconds and not differ(length_ns / 1e9, totals.seconds, RATE_RATIO)
     counted = sum(row["bytes"] for row in steady)
     if covered and differ(local_bytes, counted, INTERVALS_RATIO):
-        found.append(f"the total is {local_bytes:,} bytes, that of the intervals {counted:,}")
+        result.append(f"the total is {local_bytes:,} bytes, that of the intervals {counted:,}")
     lost, packets = totals.details.get("lost_packets"), totals.details.get("packets")
     arrived = estimate_received(totals.sent_bytes, lost, packets) if run.protocol == "udp" else None
     if arrived is None or totals.received_bytes is None or not totals.sent_bytes:
         return
     if abs(arrived - totals.received_bytes) > LOSS_RATIO * totals.sent_bytes:
-        found.append(
+        result.append(
             f"{totals.received_bytes:,} of {totals.sent_bytes:,} bytes arrived, and {lost:,.0f} of "
             f"{packets:,.0f} datagrams were lost"
         )

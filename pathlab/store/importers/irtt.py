@@ -31,10 +31,10 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     started, interval_ns = stats.text("start_time"), params.count("interval")
     duration_ns = params.count("duration")
     if started is None or interval_ns is None or duration_ns is None:
-        whole.refuse("stats.start_time and config.params do not say when and how long irtt measured")
+        whole.fail("stats.start_time and config.params do not say when and how long irtt measured")
     rows = list(_list_probes(whole))
     if not rows:
-        whole.refuse("irtt measured nothing: round_trips is empty")
+        whole.fail("irtt measured nothing: round_trips is empty")
     notes = [*_check_counts(stats, rows)]
     ends = (_strip_port(config.text("local_address")), _strip_port(config.text("remote_address")))
     measurement = Measurement(

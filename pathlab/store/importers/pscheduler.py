@@ -43,15 +43,15 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     result = run.sub(key) if key else run
     kind = run.sub("test").text("type")
     if kind not in (None, "throughput", "rtt"):
-        run.refuse(f"it holds a pScheduler test of type '{kind}'; throughput and rtt are read")
+        run.fail(f"it holds a pScheduler test of type '{kind}'; throughput and rtt are read")
     whole = _read_diags(run, result, given.name)
     if whole:
         return whole
     if result.flag("succeeded") is False:
-        run.refuse(f"pScheduler measured nothing: {result.text('error') or 'the run did not succeed'}")
+        run.fail(f"pScheduler measured nothing: {result.text('error') or 'the run did not succeed'}")
     started = run.sub("schedule").text("start") or run.text("start-time")
     if started is None:
-        run.refuse("schedule.start does not say when the run began, nor does any tool's output in diags")
+        run.fail("schedule.start does not say when the run began, nor does any tool's output in diags")
     spec, tool = run.sub("test").sub("spec"), run.sub("tool").text("name") or "an unnamed tool"
     kept = {name: result.value[name] for name in ("mtu", "requested-tcp-window-size") if name in result}
     if kind == "rtt" or "roundtrips" in result:
@@ -59,7 +59,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     elif "summary" in result:
         part, measured = "forward", _read_throughput(result, spec)
     else:
-        run.refuse("it has neither a summary nor round trips")
+        run.fail("it has neither a summary nor round trips")
     notes = measured.pop("notes", [])
     measurement = Measurement(
         program=_PROGRAM,
@@ -139,7 +139,7 @@ def _read_throughput(result: Fields, spec: Fields) -> dict[str, Any]:
         notes.append("throughput-bytes of the total is neither throughput-bits / 8 nor that in its time")
     flags = (Flag.TOTALS_DIFFER,) if notes else ()
     parts_rate = added if added is not None else counted
-    rate = next((one for one in (received, sent, parts_rate) if one is not None), None)
+    rate = next((item for item in (received, sent, parts_rate) if item is not None), None)
     if received is None and rate is not None:
         flags = (Flag.SENDER_COUNTED, *((Flag.TOTAL_COMPUTED,) if sent is None else ()), *flags)
     omit_ns, retransmits = _read_duration_ns(spec, "omit"), total.count("retransmits")
@@ -207,7 +207,7 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
     rows = []
     order: dict[Any, int] = {}
     for index, interval in enumerate(result.items("intervals")):
-        for place, stream in enumerate(interval.items("streams")):
+        for at, stream in enumerate(interval.items("streams")):
             start, end = stream.amount("start"), stream.amount("end")
             if start is None or end is None or end < start:
                 continue
@@ -215,7 +215,7 @@ def _list_rows(result: Fields) -> list[dict[str, Any]]:
             if count is None:
                 continue
             name = stream.value.get("stream-id")
-            number = order.setdefault(name if isinstance(name, (str, int)) else f"place {place}", len(order))
+            number = order.setdefault(name if isinstance(name, (str, int)) else f"place {at}", len(order))
             phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
             row = build_interval(index, number, (to_ns(start), to_ns(end)), count, phase)
             measured = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
@@ -254,7 +254,7 @@ def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
         rtt_ns = None if length is None else parse_duration_ns(length, run)
         probes.append(build_probe(number, trip.count("seq"), None, rtt_ns))
     if not probes:
-        run.refuse("roundtrips is empty: pScheduler measured nothing")
+        run.fail("roundtrips is empty: pScheduler measured nothing")
     lost, stated = sum(probe["rtt_ns"] is None for probe in probes), result.amount("loss")
     notes: list[str] = []
     if stated is not None and abs(lost / len(probes) - stated) > LOSS_RATIO:
@@ -282,8 +282,8 @@ def _read_duration_ns(spec: Fields, key: str) -> int:
 
 def parse_duration_ns(text: str, fields: Fields) -> int:
     """An ISO 8601 duration of at most days as nanoseconds. Raises StoreError."""
-    found = _DURATION.fullmatch(text)
-    if not found or not any(found.groups()):
-        fields.refuse(f"'{text[:40]}' is not a duration such as PT20S")
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    match = _DURATION.fullmatch(text)
+    if not match or not any(match.groups()):
+        fields.fail(f"'{text[:40]}' is not a duration such as PT20S")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return to_ns(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -23,10 +23,10 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     if whole is None:
         return None
     if whole.whole(MARK) != VERSION:
-        whole.refuse(f"{MARK} is not {VERSION}, the only version that is known here")
+        whole.fail(f"{MARK} is not {VERSION}, the only version that is known here")
     started, size, seconds = whole.text("started_utc"), whole.count("bytes"), whole.number("seconds")
     if not started or not size or not seconds or seconds < 0:
-        whole.refuse("started_utc, bytes and seconds do not say what was carried when and in how long")
+        whole.fail("started_utc, bytes and seconds do not say what was carried when and in how long")
     exit_status = whole.whole("exit_status") or 0
     length_ns = to_ns(seconds)
     outcome: dict[str, object] = {

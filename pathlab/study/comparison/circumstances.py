@@ -129,7 +129,7 @@ FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
         "duration_ns", lambda duration_ns: format_time(duration_ns) if duration_ns else "by amount"
     ),
     "warm-up": _read_texts("warmup_ns", format_time),
-    "measured over": lambda sample: [sample.table.conditions[place].medium for place in sample.places],
+    "measured over": lambda sample: [sample.table.conditions[index].medium for index in sample.places],
     "probes": _read_texts("probe_method", lambda method: method or "none"),
     "congestion control in use": _read_texts("congestion_sender", lambda name: name or "not read"),
     "engine": _read_texts("engine_version", lambda version: version or "not stated"),
@@ -145,22 +145,22 @@ def _compare_hosts(
     does not state is no difference.
     """
     before, after = (
-        {name: one.host_facts[name] for name in _name_hosts(group, groups) if name in one.host_facts}
-        for one, group in zip(results, groups, strict=True)
+        {name: result.host_facts[name] for name in _name_hosts(group, groups) if name in result.host_facts}
+        for result, group in zip(results, groups, strict=True)
     )
     if before.keys() == after.keys():
         sides = [(f" of {name}", [before[name]], [after[name]]) for name in sorted(before)]
     else:
         sides = [("", list(before.values()), list(after.values()))]
-    found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    result: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for whose, *pair in sides:
         for fact, read in HOST_FACTS.items():
             was, is_now = ({text for facts in side for text in read(facts)} for side in pair)
             if was and is_now and was != is_now:
                 if fact == "offloads" and was - is_now and is_now - was:
                     was, is_now = was - is_now, is_now - was  # those that differ
-                found.setdefault((fact, tuple(sorted(was)), tuple(sorted(is_now))), []).append(whose)
-    for (fact, first, second), owners in found.items():  # hosts of one machine differ in the same
+                result.setdefault((fact, tuple(sorted(was)), tuple(sorted(is_now))), []).append(whose)
+    for (fact, first, second), owners in result.items():  # hosts of one machine differ in the same
         name = fact + (owners[0] if len(owners) == 1 else "")
         yield ConditionDifference(label=label, fact=name, before=first, after=second)
 
@@ -169,7 +169,9 @@ def _name_hosts(group: CellSamples, groups: tuple[CellSamples, CellSamples]) -> 
     """The hosts that sent or received what is compared."""
     cells = groups[0].keys() & groups[1].keys()
     conditions = [group[cell].condition for cell in cells]
-    return sorted({end for one in conditions for end in (one.path_source, one.path_destination)})
+    return sorted(
+        {end for condition in conditions for end in (condition.path_source, condition.path_destination)}
+    )
 
 
 def _get(facts: Any, *keys: str) -> Any:

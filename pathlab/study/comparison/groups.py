@@ -132,52 +132,52 @@ def group_combinations(source: ComparedResults, matching: Matching) -> GroupedTr
     rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True, unrated=True)
     if imported.all():
         rules = replace(rules, needed=())
-    places, selection = select_everywhere(table, replace(rules, flagged=matching.flagged))
+    indices, selection = select_everywhere(table, replace(rules, flagged=matching.flagged))
     excluded = selection.excluded
-    mixed = imported[places] & (not imported.all())
+    mixed = imported[indices] & (not imported.all())
     if mixed.any():
         excluded = (*excluded, ExclusionCount(reason=Flag.IMPORTED, trials=int(mixed.sum())))
-    places = places[~mixed]
+    indices = indices[~mixed]
     cells = _name_cells(source, np.flatnonzero(~imported | imported.all()), matching)
-    found: dict[ComparedCell, list[int]] = {}
-    for place in places:
-        found.setdefault(cells[place], []).append(int(place))
-    flaws = Counter(find_reasons(table, rules)[places].tolist()) if matching.flagged else Counter()
+    result: dict[ComparedCell, list[int]] = {}
+    for index in indices:
+        result.setdefault(cells[index], []).append(int(index))
+    flaws = Counter(find_reasons(table, rules)[indices].tolist()) if matching.flagged else Counter()
     return GroupedTrials(
-        samples={cell: collect_sample(table, np.array(group)) for cell, group in found.items()},
+        samples={cell: collect_sample(table, np.array(group)) for cell, group in result.items()},
         measured=frozenset(cells.values()),
         excluded=excluded,
-        flagged=tuple(ExclusionCount(reason=one, trials=flaws[one]) for one in sorted(flaws) if one),
+        flagged=tuple(ExclusionCount(reason=flaw, trials=flaws[flaw]) for flaw in sorted(flaws) if flaw),
     )
 
 
 def _name_cells(
-    source: ComparedResults, places: NDArray[np.int64], matching: Matching
+    source: ComparedResults, indices: NDArray[np.int64], matching: Matching
 ) -> dict[int, ComparedCell]:
     """The combination of each of these trials that names its streams."""
     table, imported, ignored = source.table, source.imported, matching.ignored
     names = ("path_source", "path_destination", "streams", "window_requested_bytes")
     columns = (*names, "congestion_requested", "congestion_sender", "plan_row")
-    kept = list_values(table.frame.iloc[places], columns)
-    found: dict[int, ComparedCell] = {}
-    for place, *values in zip(places, *kept, strict=True):
+    kept = list_values(table.frame.iloc[indices], columns)
+    result: dict[int, ComparedCell] = {}
+    for index, *values in zip(indices, *kept, strict=True):
         sender, receiver, streams, window, requested, used, row = values
         if streams is None:
             continue
         own = source.settings.get(row, {})
-        found[int(place)] = ComparedCell(
+        result[int(index)] = ComparedCell(
             source="" if matching.any_path else sender,
             destination="" if matching.any_path else receiver,
             streams=COMPARED if STREAMS in ignored else int(streams),
             window_bytes=COMPARED if WINDOW in ignored else -1 if window is None else int(window),
-            congestion="" if CONGESTION in ignored else requested or (imported[place] and used) or "",
+            congestion="" if CONGESTION in ignored else requested or (imported[index] and used) or "",
             settings=tuple(
                 (name, str(own.get(name, find_default(name))))
                 for name in matching.shared
                 if name not in ignored
             ),
         )
-    return found
+    return result
 
 
 def list_trial_levels(sample: Sample, factor: str) -> list[Any]:
@@ -186,4 +186,4 @@ def list_trial_levels(sample: Sample, factor: str) -> list[Any]:
         return [int(streams) for streams in sample.streams]
     if factor == WINDOW:
         return [None if np.isnan(window) else int(window) for window in sample.window_bytes]
-    return [sample.table.conditions[place].get(factor) for place in sample.places]
+    return [sample.table.conditions[index].get(factor) for index in sample.places]

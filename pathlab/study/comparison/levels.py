@@ -112,7 +112,9 @@ def compare_levels_of(
     if not compared and not again:
         return None
     floors = dict(_find_floors(again))
-    compared = [replace(one, row=replace(one.row, noise=floors.get(one.row.metric.name))) for one in compared]
+    compared = [
+        replace(item, row=replace(item.row, noise=floors.get(item.row.metric.name))) for item in compared
+    ]
     decided = _decide_families(compared, rules, family, order_drawn=table.order_drawn)
     shown = format_level(factor, baseline)
     return LevelComparison(
@@ -144,7 +146,7 @@ def _compare_part(
     again: dict[tuple[ComparedCell, str], GroupShift],
 ) -> Iterator[ComparedSides]:
     """Values and row, without a verdict, of each metric and level; what no change shows goes to ``again``."""
-    for name in choose_metrics([part.sample.table.conditions[place] for place in part.sample.places], chosen):
+    for name in choose_metrics([part.sample.table.conditions[index] for index in part.sample.places], chosen):
         metric = METRICS[name]
         values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
         if AGAIN in values:
@@ -166,14 +168,14 @@ def _decide_families(
 ) -> tuple[ComparisonRow, ...]:
     """The rows in their order, each decided among those of its family."""
     families: dict[Hashable, list[int]] = {}
-    for place, one in enumerate(compared):
-        families.setdefault(family(one.row), []).append(place)
+    for index, item in enumerate(compared):
+        families.setdefault(family(item.row), []).append(index)
     decided: dict[int, ComparisonRow] = {}
     for places in families.values():
         tests = len(places) if order_drawn else 0
-        rows = [compared[place].test(tests) for place in places]
+        rows = [compared[index].test(tests) for index in places]
         decided |= zip(places, decide_rows(rows, rules), strict=True)
-    return tuple(decided[place] for place in range(len(compared)))
+    return tuple(decided[index] for index in range(len(compared)))
 
 
 def _is_measured(first: np.ndarray, before: Floats, after: Floats) -> bool:
@@ -256,8 +258,8 @@ def _rank(named: tuple[str, Any]) -> tuple[bool, float, str]:
 
 def _by_cycle(sample: Sample, metric: Measure, mask: np.ndarray) -> Floats:
     """One value for each cycle of the sample, NaN where these trials have none, the mean of several."""
-    found = sample.average_cycles(np.where(mask, read_compared(metric, sample), np.nan))
-    return np.array([found.get(int(cycle), np.nan) for cycle in np.unique(sample.cycles)])
+    result = sample.average_cycles(np.where(mask, read_compared(metric, sample), np.nan))
+    return np.array([result.get(int(cycle), np.nan) for cycle in np.unique(sample.cycles)])
 
 
 def _build_row(cell: ComparedCell, metric: Measure, side: tuple[str, Floats, Floats]) -> ComparisonRow:

@@ -44,9 +44,9 @@ class ChosenMetrics:
 def choose_metrics(conditions: Iterable[Condition], chosen: ChosenMetrics) -> tuple[str, ...]:
     """What is compared of trials of these conditions; an offered rate is the same on both sides."""
     every = set(conditions)
-    if not any(one.is_of_messages for one in every):
-        return chosen.datagrams if every and all(one.is_udp for one in every) else chosen.streams
-    offered = any(one.get("message_rate_per_s") is not None for one in every)
+    if not any(item.is_of_messages for item in every):
+        return chosen.datagrams if every and all(item.is_udp for item in every) else chosen.streams
+    offered = any(item.get("message_rate_per_s") is not None for item in every)
     return tuple(name for name in chosen.messages if not (offered and name == "messages"))
 
 
@@ -56,16 +56,18 @@ def find_noise(samples: Sequence[CellSamples], again: CellSamples | None, metric
     From another run of the first results (``again``), else from the halves of both. A factor; of a metric
     that may be 0 a difference in its unit.
     """
-    differ, halve = (_differ, split_halves) if metric.bound is None else (_lie_apart, measure_halves_distance)
+    differ, halve = (
+        (_differ, split_halves) if metric.bound is None else (_intervals_disjoint, measure_halves_distance)
+    )
     if again is None:
-        found = [halve(read_known(metric, sample)) for side in samples for sample in side.values()]
+        result = [halve(read_known(metric, sample)) for side in samples for sample in side.values()]
     else:
-        found = [
+        result = [
             differ(read_known(metric, samples[0][cell]), read_known(metric, sample))
             for cell, sample in again.items()
             if cell in samples[0]
         ]
-    return choose_floor(found)
+    return choose_floor(result)
 
 
 def choose_floor(differences: Iterable[float | None]) -> float | None:
@@ -84,6 +86,6 @@ def _differ(before: Floats, after: Floats) -> float | None:
     return max(ratio, 1 / ratio)
 
 
-def _lie_apart(before: Floats, after: Floats) -> float | None:
+def _intervals_disjoint(before: Floats, after: Floats) -> float | None:
     """How far two medians lie apart."""
     return abs(float(np.median(after)) - float(np.median(before))) if before.size and after.size else None

@@ -62,16 +62,16 @@ def check_usable(named: Sequence[tuple[str, GroupedTrials]]) -> None:
     ``named``: the label and the trials of each of the results.
     """
     (first, before), *others = named
-    for label, one in named:
-        if not one.samples:
+    for label, item in named:
+        if not item.samples:
             raise NotMeasurable(
-                f"'{label}' has no trial to compare{_name_exclusions(one)}", hint=_suggest_remedy(one)
+                f"'{label}' has no trial to compare{_name_exclusions(item)}", hint=_suggest_remedy(item)
             )
     for label, after in others:
         shared = before.measured & after.measured
         if shared and not before.samples.keys() & after.samples.keys():
             sides = "; ".join(
-                f"'{name}'{_name_exclusions(one)}" for name, one in ((first, before), (label, after))
+                f"'{name}'{_name_exclusions(item)}" for name, item in ((first, before), (label, after))
             )
             raise NotMeasurable(
                 f"no combination has a usable trial in both results: {sides}",
@@ -81,12 +81,12 @@ def check_usable(named: Sequence[tuple[str, GroupedTrials]]) -> None:
 
 def _suggest_remedy(*sides: GroupedTrials) -> str:
     """What to do where no trial is usable; to count flagged ones only where there are any."""
-    reasons = {count.reason for one in sides for count in one.excluded} - {Flag.IMPORTED}
+    reasons = {count.reason for side in sides for count in side.excluded} - {Flag.IMPORTED}
     return "; ".join([MEASURE_AGAIN, *([COUNT_ALL] if reasons & set(Flag) else [])])
 
 
-def _name_exclusions(one: GroupedTrials) -> str:
-    reasons = ", ".join(f"{count.trials} {count.reason}" for count in one.excluded)
+def _name_exclusions(trials: GroupedTrials) -> str:
+    reasons = ", ".join(f"{count.trials} {count.reason}" for count in trials.excluded)
     return f"; excluded: {reasons or 'none'}"
 
 
@@ -110,7 +110,9 @@ def check_ignored(label: str, group: CellSamples, ignored: Sequence[str]) -> Non
     """Raise UsageError where trials of one combination have several levels of an ignored setting."""
     for name in ignored:
         for sample in group.values():
-            levels = dict.fromkeys(format_trial_level(name, one) for one in list_trial_levels(sample, name))
+            levels = dict.fromkeys(
+                format_trial_level(name, level) for level in list_trial_levels(sample, name)
+            )
             if len(levels) > 1:
                 (key,) = name_levels({name: None})
                 raise UsageError(
@@ -142,11 +144,11 @@ def _list_mismatches(
 
     Empty where each part alone has a value in common, and their combinations have none.
     """
-    ours, theirs = ([dict(_list_parts(one)) for one in side] for side in (before, after))
+    ours, theirs = ([dict(_list_parts(item)) for item in side] for side in (before, after))
     return [
-        (name, _enumerate(one[name] for one in ours), _enumerate(one[name] for one in theirs))
+        (name, _enumerate(our[name] for our in ours), _enumerate(their[name] for their in theirs))
         for name in ours[0]
-        if not {one[name] for one in ours} & {one[name] for one in theirs}
+        if not {our[name] for our in ours} & {their[name] for their in theirs}
     ]
 
 
@@ -157,18 +159,18 @@ def format_differing_setting(name: str, text: str) -> tuple[str, str]:
     return key, DEFAULT if level is None and find_default(name) is None else written
 
 
-def _list_parts(one: ComparedCell) -> Iterator[tuple[str, str]]:
-    yield PATH, f"{one.source} → {one.destination}"
-    if one.streams != COMPARED:
-        yield "streams", str(one.streams)
-    if one.window_bytes != COMPARED:
-        yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)
-    yield CONGESTION_PART, one.congestion or DEFAULT
-    for name, text in one.settings:
+def _list_parts(cell: ComparedCell) -> Iterator[tuple[str, str]]:
+    yield PATH, f"{cell.source} → {cell.destination}"
+    if cell.streams != COMPARED:
+        yield "streams", str(cell.streams)
+    if cell.window_bytes != COMPARED:
+        yield "window", "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
+    yield CONGESTION_PART, cell.congestion or DEFAULT
+    for name, text in cell.settings:
         yield format_differing_setting(name, text)
 
 
 def _enumerate(texts: Iterator[str]) -> str:
-    found: Mapping[str, None] = dict.fromkeys(texts)
-    more = [f"{len(found) - NAMED_VALUES} more"] if len(found) > NAMED_VALUES else []
-    return ", ".join([*list(found)[:NAMED_VALUES], *more])
+    result: Mapping[str, None] = dict.fromkeys(texts)
+    more = [f"{len(result) - NAMED_VALUES} more"] if len(result) > NAMED_VALUES else []
+    return ", ".join([*list(result)[:NAMED_VALUES], *more])

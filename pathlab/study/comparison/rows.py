@@ -155,11 +155,11 @@ class ResultsComparison:
 def choose_most_changed(rows: Sequence[ComparisonRow], most: int) -> list[ComparisonRow]:
     """At most so many rows in their order: decided changes first, then the largest."""
     changed = (ChangeVerdict.WORSE, ChangeVerdict.BETTER)
-    places = sorted(
+    indices = sorted(
         range(len(rows)),
-        key=lambda place: (rows[place].verdict not in changed, -abs(rows[place].change.shift or 0.0)),
+        key=lambda index: (rows[index].verdict not in changed, -abs(rows[index].change.shift or 0.0)),
     )
-    return [rows[place] for place in sorted(places[:most])]
+    return [rows[index] for index in sorted(indices[:most])]
 
 
 def span_intervals(rows: Sequence[ComparisonRow]) -> tuple[float, float]:
@@ -207,9 +207,9 @@ def compare_results(
     shared, unnamed = share_settings(read)
     ignored = find_settings(rules.ignored, shared)
     matching = Matching(shared=shared, any_path=rules.any_path, ignored=ignored, flagged=rules.flagged)
-    grouped = [group_combinations(one, matching) for one in read]
+    grouped = [group_combinations(item, matching) for item in read]
     named = list(zip(labels, grouped, strict=False))
-    groups = [one.samples for _, one in named]
+    groups = [item.samples for _, item in named]
     again = None if unchanged is None else grouped[-1].samples
     check_usable(named)
     check_shared(labels, groups, again)
@@ -225,25 +225,25 @@ def compare_results(
         rules=rules,
         rows=decide_rows(rows, rules),
         alone=tuple(
-            (labels[0] if one in grouped[0].measured else label, one)
+            (labels[0] if item in grouped[0].measured else label, item)
             for label, after in named[1:]
-            for one in sorted(grouped[0].measured ^ after.measured)
-            if one in groups[0] or one in after.samples
+            for item in sorted(grouped[0].measured ^ after.measured)
+            if item in groups[0] or item in after.samples
         ),
         unusable=tuple(
-            (side, one)
+            (side, item)
             for held in named[1:]
-            for one in sorted(grouped[0].measured & held[1].measured)
+            for item in sorted(grouped[0].measured & held[1].measured)
             for side, trials in (named[0], held)
-            if one not in trials.samples
+            if item not in trials.samples
         ),
-        excluded={label: one.excluded for label, one in named},
-        flagged={label: one.flagged for label, one in named},
+        excluded={label: item.excluded for label, item in named},
+        flagged={label: item.flagged for label, item in named},
         ignored_settings=unnamed,
         unlike=tuple(
-            one
+            difference
             for label, results, group in zip(labels[1:], read[1:], groups[1:], strict=False)
-            for one in list_differences(label, (read[0], results), (groups[0], group), ignored)
+            for difference in list_differences(label, (read[0], results), (groups[0], group), ignored)
         ),
         spans=tuple(_list_spans(labels, groups)),
         least_trials=MINIMUM_TRIALS,
@@ -346,7 +346,7 @@ def _compare_differences(
     """How far the values lie apart; undecided where nobody knows what does not matter."""
     if bound is not None:
         return compare_levels(before, after, margins=(-bound, bound), alpha_ratio=alpha_ratio)
-    none = IntervalBuilder(n=before.size + after.size, method=METHOD).refuse(Undecided.NOT_MEASURED)
+    none = IntervalBuilder(n=before.size + after.size, method=METHOD).build_undecided(Undecided.NOT_MEASURED)
     reason = Undecided.NOT_MEASURED
     return GroupShift(first_n=before.size, second_n=after.size, shift=None, interval=none, undecided=reason)
 

@@ -72,9 +72,9 @@ def _compare_facet(
     trials: SelectedTrials, xs: SplitColumn, where: tuple[str, int], chosen: tuple[Places, NDArray[np.bool_]]
 ) -> Iterator[AgainstCurve]:
     """The curves of one facet and y column that are not the baseline's."""
-    (facet, at), (places, is_baseline) = where, chosen
+    (facet, at), (indices, is_baseline) = where, chosen
     values = trials.values[at]
-    known = places[trials.used[places] & ~np.isnan(values[places])]
+    known = indices[trials.used[indices] & ~np.isnan(values[indices])]
     before = split_rows(xs.keys[known[is_baseline[known]]], known[is_baseline[known]])
     for colour, part in trials.split_colours(known[~is_baseline[known]]):
         after = split_rows(xs.keys[part], part)
@@ -96,7 +96,7 @@ def _compare(trials: SelectedTrials, values: Floats, x: float, sides: tuple[Plac
     first, second, drawn = _pair_cycles(trials, values, sides)
     paired = first.size >= MINIMUM_PAIRS
     if not paired:
-        first, second = (values[places] for places in sides)
+        first, second = (values[indices] for indices in sides)
     ratio = trials.view.against == RATIO
     if paired:
         y, interval = _compare_pairs(first, second, ratio=ratio, drawn=drawn)
@@ -164,13 +164,15 @@ def _pair_cycles(
     return first, second, by_factor and all(drawn[source] for source, _ in shared)
 
 
-def _average_cycles(trials: SelectedTrials, values: Floats, places: Places) -> dict[tuple[int, float], float]:
+def _average_cycles(
+    trials: SelectedTrials, values: Floats, indices: Places
+) -> dict[tuple[int, float], float]:
     """The mean of the values of each results and cycle; trials without a cycle are left out."""
-    rows = trials.rows[places]
+    rows = trials.rows[indices]
     cycles = trials.table.numbers(CYCLE)[rows]
     groups: dict[tuple[int, float], list[float]] = {}
     for source, cycle, value in zip(
-        trials.table.codes(RESULTS)[rows].tolist(), cycles.tolist(), values[places].tolist(), strict=True
+        trials.table.codes(RESULTS)[rows].tolist(), cycles.tolist(), values[indices].tolist(), strict=True
     ):
         if cycle == cycle:
             groups.setdefault((source, cycle), []).append(value)

@@ -46,7 +46,9 @@ def list_explored_columns(
 class _Lister:
     def __init__(self, pieces: Sequence[SourcePiece], settings: Sequence[PlannedSettings]) -> None:
         self.pieces, self.settings = pieces, settings
-        self.factors = {*ALWAYS_FACTORS, *(name for one in settings for name in one.names)} - {CONTROL}
+        self.factors = {*ALWAYS_FACTORS, *(name for setting in settings for name in setting.names)} - {
+            CONTROL
+        }
 
     def describe_identity(self, name: str, sources: int) -> ExploredColumn:
         if name == "results":
@@ -59,11 +61,11 @@ class _Lister:
 
     def list_factors(self) -> Iterator[ExploredColumn]:
         """In the order of a plan, hosts' names last."""
-        order = {name: place for place, name in enumerate(FACTORS)}
-        for name in sorted(self.factors, key=lambda one: (order.get(one, len(order)), one)):
+        order = {name: index for index, name in enumerate(FACTORS)}
+        for name in sorted(self.factors, key=lambda item: (order.get(item, len(order)), item)):
             kind = self._find_kind(name)
             levels = self._find_levels(name) | self._find_planned(name, kind)
-            numbers = [one for one in levels if isinstance(one, float)]
+            numbers = [level for level in levels if isinstance(level, float)]
             unset = format_level(name, None) if self._leaves_to_system(name) else None
             column = describe_column(
                 name, "factor", kind, levels=len(levels), log_suggested=_suggests_log(numbers), unset=unset
@@ -83,8 +85,8 @@ class _Lister:
                 yield describe_column(name, "condition", kind, levels=len(levels))
 
     def list_measures(self) -> Iterator[ExploredColumn]:
-        main = [one.key for one in list_measures("main")]
-        derived = [one.key for one in MEASURES if one.is_derived]
+        main = [measure.key for measure in list_measures("main")]
+        derived = [item.key for item in MEASURES if item.is_derived]
         expected = self._expect_measures()
         for name in dict.fromkeys((*main, *list_stored_measures(), *derived)):
             extents = [extent for piece in self.pieces if (extent := piece.find_extent(name)) is not None]
@@ -96,8 +98,10 @@ class _Lister:
         """Those of a plan whose trials are not all there, so that a view does not wait for its first one."""
         expected: set[str] = set()
         stored = sum(piece.size for piece in self.pieces)
-        for one in self.settings if sum(len(one.places) for one in self.settings) > stored else ():
-            for settings in one.distinct:
+        for setting in (
+            self.settings if sum(len(setting.places) for setting in self.settings) > stored else ()
+        ):
+            for settings in setting.distinct:
                 expected.update(measure.key for measure in list_measures(_find_use(settings)))
         return expected
 
@@ -107,27 +111,27 @@ class _Lister:
             name in piece.categories and bool(piece.categories[name].levels) for piece in self.pieces
         )
         numbers = any(name in piece.numbers for piece in self.pieces)
-        named = [one for one in self.settings if name in one.names]
-        texts = any(not one.is_numeric(name) for one in named)
+        named = [setting for setting in self.settings if name in setting.names]
+        texts = any(not item.is_numeric(name) for item in named)
         return "number" if (numbers or (named and not texts)) and not categories and not texts else "category"
 
     def _find_levels(self, name: str) -> set[Any]:
         return {level for piece in self.pieces for level in piece.find_levels(name)}
 
     def _find_planned(self, name: str, kind: Kind) -> set[Any]:
-        levels = [level for one in self.settings for level in one.list_levels(name)]
+        levels = [level for setting in self.settings for level in setting.list_levels(name)]
         if kind == "number":
-            return {float(one) for one in levels if one is not None}
-        return {format_setting_level(name, one) for one in levels}
+            return {float(item) for item in levels if item is not None}
+        return {format_setting_level(name, item) for item in levels}
 
     def _leaves_to_system(self, name: str) -> bool:
         """Whether a plan leaves the setting to the system in one of its rows, or in all of them."""
-        levels = [level for one in self.settings for level in one.list_levels(name)]
+        levels = [level for setting in self.settings for level in setting.list_levels(name)]
         return None in levels or not levels
 
     def _is_left_out(self, name: str) -> bool:
         """Whether rows of a plan that has the setting leave it to the system."""
-        return any(None in one.list_levels(name) for one in self.settings if name in one.names)
+        return any(None in setting.list_levels(name) for setting in self.settings if name in setting.names)
 
     def _find_flags(self) -> set[str]:
         return {str(name) for piece in self.pieces for name in piece.flags}

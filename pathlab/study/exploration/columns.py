@@ -122,8 +122,8 @@ def list_stored_measures() -> tuple[str, ...]:
     types = column_types(TrialRecord)
     return tuple(
         name
-        for name, one in types.items()
-        if one.base in (int, float) and name not in _HIDDEN and not is_condition(name) and name != "streams"
+        for name, item in types.items()
+        if item.base in (int, float) and name not in _HIDDEN and not is_condition(name) and name != "streams"
     )
 
 
@@ -134,8 +134,8 @@ def list_stored_conditions() -> tuple[str, ...]:
 
 def is_condition(name: str) -> bool:
     """Whether a stored column is a condition: a text, or a number that was chosen."""
-    one = column_types(TrialRecord)[name]
-    return one.base is str or name in _CHOSEN
+    item = column_types(TrialRecord)[name]
+    return item.base is str or name in _CHOSEN
 
 
 def describe_column(

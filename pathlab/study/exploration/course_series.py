@@ -137,7 +137,7 @@ class CourseSeries:
 
 def list_courses(columns: Mapping[str, Iterable[str]]) -> tuple[CourseSeries, ...]:
     """The courses of the stored columns (or counters) of each kind, those of most use first."""
-    found = [
+    serieses = [
         series
         for kind, names in columns.items()
         if kind in SERIES_KINDS
@@ -148,7 +148,9 @@ def list_courses(columns: Mapping[str, Iterable[str]]) -> tuple[CourseSeries, ..
         )
     ]
     ranks = {name: rank for rank, name in enumerate(_FIRST)}
-    return tuple(sorted(found, key=lambda one: ranks.get(one.name, len(ranks))))  # others stay in their order
+    return tuple(
+        sorted(serieses, key=lambda item: ranks.get(item.name, len(ranks)))
+    )  # others stay in their order
 
 
 def parse_course(text: str) -> CourseSeries:
@@ -157,7 +159,7 @@ def parse_course(text: str) -> CourseSeries:
     check_kind(kind)
     if holds_counters(kind) and _COUNTER_NAME.fullmatch(column):
         return _make_counter(kind, column)
-    known = {one.column: one for one in _list_kind(kind, frozenset(find_series_kind(kind).columns))}
+    known = {item.column: item for item in _list_kind(kind, frozenset(find_series_kind(kind).columns))}
     if column not in known:
         raise UsageError(
             f"series '{kind}' has no course '{column}'{suggest_name(column, known)}",

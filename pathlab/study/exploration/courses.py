@@ -126,7 +126,7 @@ class CourseCache:
         loaded = load_course(study, trial_id, series)
         with self._lock:
             self._held[key] = study, loaded
-            while sum(one.size_bytes for _, one in self._held.values()) > self._most_bytes:
+            while sum(item.size_bytes for _, item in self._held.values()) > self._most_bytes:
                 self._held.popitem(last=False)
         return loaded
 
@@ -177,22 +177,24 @@ def _list_counters(table: pa.Table) -> list[str]:
 def load_course(study: Analyses, trial_id: int, series: CourseSeries) -> LoadedCourse:
     """All values of a course. Raises StoreError where the trial kept none, or the series is damaged."""
     wanted = _list_columns(series)
-    found = read_columns(study.study_source, trial_id, {series.kind: wanted}).get(series.kind)
-    if found is not None and series.is_counter:
-        own = found.get("name", np.empty(0)) == series.column
-        found = {name: column[own] for name, column in found.items() if name != "name"} if own.any() else None
-    span = None if found is None else next((one for one in SPANS if one[0] in found), None)
-    values = None if found is None else _derive(series, found)
-    if found is None or span is None or values is None:
+    result = read_columns(study.study_source, trial_id, {series.kind: wanted}).get(series.kind)
+    if result is not None and series.is_counter:
+        own = result.get("name", np.empty(0)) == series.column
+        result = (
+            {name: column[own] for name, column in result.items() if name != "name"} if own.any() else None
+        )
+    span = None if result is None else next((item for item in SPANS if item[0] in result), None)
+    values = None if result is None else _derive(series, result)
+    if result is None or span is None or values is None:
         raise StoreError(f"trial {trial_id} kept no series '{series.name}'", hint="Choose another series.")
-    begin_ns, end_ns = _find_times(found, span)
+    begin_ns, end_ns = _find_times(result, span)
     x_ns = begin_ns if series.is_additive or span[1] is None else end_ns
-    keys, place = _number_lines(found, len(x_ns))
+    keys, place = _number_lines(result, len(x_ns))
     x_s, grid = _arrange(x_ns, place, len(keys), values)
     lost_s = None
     if series.column == "rtt_ns" and span[1] is None:
-        unanswered = np.isfinite(x_ns) & np.isnan(found["rtt_ns"])
-        late = ~np.isnan(found["waited_ns"]) if "waited_ns" in found else np.zeros_like(unanswered)
+        unanswered = np.isfinite(x_ns) & np.isnan(result["rtt_ns"])
+        late = ~np.isnan(result["waited_ns"]) if "waited_ns" in result else np.zeros_like(unanswered)
         lost_s = np.sort(x_ns[unanswered & ~late]) / 1e9
     if series.column == RETRANSMISSIONS:  # the kernel counts from the connection's begin
         steps = np.diff(grid, axis=0, prepend=np.zeros((1, grid.shape[1])))
@@ -217,44 +219,44 @@ def _list_columns(series: CourseSeries) -> tuple[str, ...]:
     return tuple(dict.fromkeys([name for span in SPANS for name in span if name] + keys + [source, *further]))
 
 
-def _derive(series: CourseSeries, found: Mapping[str, Any]) -> Floats | None:
+def _derive(series: CourseSeries, result: Mapping[str, Any]) -> Floats | None:
     """The values of the rows in the store's unit; None where a column is not there or has no number."""
-    nothing = np.full(len(next(iter(found.values()))), np.nan)
+    nothing = np.full(len(next(iter(result.values()))), np.nan)
     values: Floats
-    if series.column == RATE and {"bytes", "start_ns", "end_ns"} <= found.keys():
-        length_s = (found["end_ns"] - found["start_ns"]) / 1e9
-        values = found["bytes"] * 8 / np.where(length_s > 0, length_s, np.nan)
+    if series.column == RATE and {"bytes", "start_ns", "end_ns"} <= result.keys():
+        length_s = (result["end_ns"] - result["start_ns"]) / 1e9
+        values = result["bytes"] * 8 / np.where(length_s > 0, length_s, np.nan)
     elif series.column == CWND:
-        segments = found.get("snd_cwnd_segments", nothing) * found.get("snd_mss_bytes", nothing)
-        values = found.get("snd_cwnd_bytes", nothing)
+        segments = result.get("snd_cwnd_segments", nothing) * result.get("snd_mss_bytes", nothing)
+        values = result.get("snd_cwnd_bytes", nothing)
         values = np.where(np.isfinite(values), values, segments)
-    elif series.column == BUSY and "idle_ratio" in found:
-        values = 1 - found["idle_ratio"]
+    elif series.column == BUSY and "idle_ratio" in result:
+        values = 1 - result["idle_ratio"]
     elif series.column == RETRANSMISSIONS:
-        values = found.get("total_retrans_segments", nothing)
+        values = result.get("total_retrans_segments", nothing)
     else:
-        values = found.get("value" if series.is_counter else series.column, nothing)
+        values = result.get("value" if series.is_counter else series.column, nothing)
     return values if values.dtype.kind == "f" and np.isfinite(values).any() else None
 
 
-def _find_times(found: Mapping[str, Any], span: tuple[str, str | None]) -> tuple[Floats, Floats]:
+def _find_times(result: Mapping[str, Any], span: tuple[str, str | None]) -> tuple[Floats, Floats]:
     """Begin and end of each row, ns."""
     first, second = span
     if second == "span_ns":
-        length = found.get("span_ns", np.zeros(len(found[first])))
-        return found[first] - length, found[first]
-    return found[first], found[second] if second is not None else found[first]
+        length = result.get("span_ns", np.zeros(len(result[first])))
+        return result[first] - length, result[first]
+    return result[first], result[second] if second is not None else result[first]
 
 
-def _number_lines(found: Mapping[str, Any], rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _number_lines(result: Mapping[str, Any], rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """What each line is one of, and the line of each row; texts of several keys are joined."""
-    parts = [found[name] for name in KEYS if name in found]
+    parts = [result[name] for name in KEYS if name in result]
     if not parts:
         return np.zeros(1), np.zeros(rows, dtype=np.intp)
     if len(parts) == 1 and parts[0].dtype.kind == "f":
         keys, place = np.unique(parts[0], return_inverse=True)
         return keys, place
-    texts = [" ".join(_write_key(one) for one in row) for row in zip(*parts, strict=True)]
+    texts = [" ".join(_write_key(item) for item in row) for row in zip(*parts, strict=True)]
     keys, place = np.unique(np.array(texts, dtype=str), return_inverse=True)
     return keys, place
 
@@ -265,17 +267,17 @@ def _write_key(key: Any) -> str:
     return "" if key is None else str(key)
 
 
-def _arrange(x_ns: Floats, place: NDArray[np.intp], lines: int, values: Floats) -> tuple[Floats, Floats]:
+def _arrange(x_ns: Floats, index: NDArray[np.intp], lines: int, values: Floats) -> tuple[Floats, Floats]:
     """Times in order, seconds, and a column for each line; rows without a time are left out."""
     known = np.isfinite(x_ns)
     if not known.all():
-        x_ns, place, values = x_ns[known], place[known], values[known]
+        x_ns, index, values = x_ns[known], index[known], values[known]
     if lines == 1:
         order = np.argsort(x_ns, kind="stable")
         return x_ns[order] / 1e9, values[order][:, np.newaxis]
     times, row = np.unique(x_ns, return_inverse=True)
     grid = np.full((len(times), lines), np.nan)
-    grid[row, place] = values
+    grid[row, index] = values
     return times / 1e9, grid
 
 
@@ -316,8 +318,8 @@ def reduce_course(
         end_s=stop_s,
         x_s=kept.x,
         lines=tuple(
-            CourseLine(name=name, values=kept.y[:, place], is_total=has_total and place == 0)
-            for place, name in enumerate(names)
+            CourseLine(name=name, values=kept.y[:, index], is_total=has_total and index == 0)
+            for index, name in enumerate(names)
         ),
         band_x_s=band_x_s,
         bands=bands,

@@ -73,7 +73,7 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
         x=drawing.x,
         ys=drawing.ys,
         facets=drawing.facets,
-        excluded=trials.count_excluded(np.array([row for one in provisional for row in one.rows], np.intp)),
+        excluded=trials.count_excluded(np.array([row for item in provisional for row in item.rows], np.intp)),
         against=drawing.against,
         undecided=sum(point.state is PointState.UNDECIDED for point in points),
     )
@@ -82,10 +82,10 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
 def _note_provisional(points: Sequence[ExploredPoint]) -> Iterator[str]:
     """How many points are provisional, and why."""
     if points:
-        one = len(points) == 1
+        item = len(points) == 1
         yield (
-            f"{len(points)} {'point is' if one else 'points are'} provisional: all trials of "
-            f"{'it' if one else 'each'} were lab-limited."
+            f"{len(points)} {'point is' if item else 'points are'} provisional: all trials of "
+            f"{'it' if item else 'each'} were lab-limited."
         )
 
 
@@ -119,7 +119,7 @@ def _note_cut(drawing: DrawnPanels) -> Iterator[str]:
 def _leave_to_trial(trials: SelectedTrials) -> DrawnPanels:
     """The time course of a trial is no curve over trials: it is drawn with the trial's details."""
     x = describe_axis(trials.table.column(START), LINEAR)
-    ys = tuple(describe_y(trials.view, one) for one in trials.ys)
+    ys = tuple(describe_y(trials.view, item) for item in trials.ys)
     note = "A time course is that of one trial: open a trial to see it."
     return DrawnPanels(x=x, ys=ys, facets=(), notes=() if trials.view.trial else (note,))
 
@@ -134,7 +134,7 @@ def _build_over_x(trials: SelectedTrials) -> DrawnPanels:
         notes.append("Nothing is compared: no place has trials of the baseline and of another curve.")
     return DrawnPanels(
         x=describe_x(trials.view, column, xs),
-        ys=tuple(describe_y(trials.view, one) for one in trials.ys),
+        ys=tuple(describe_y(trials.view, item) for item in trials.ys),
         facets=tuple(_build_facets(trials, xs)),
         notes=tuple(notes),
         against=against,
@@ -165,21 +165,21 @@ def _build_curve(
     trials: SelectedTrials, at: int, group: tuple[int, Places], xs: SplitColumn
 ) -> Iterator[ExploredCurve]:
     """The curve of the y column ``at`` and a colour with its trials; none where no trial has a value."""
-    colour, places = group
+    colour, indices = group
     values = trials.values[at]
     points: list[ExploredPoint] = []
     dots: list[Dot] = []
     combined = xs.levels.column.role == "factor" or xs.levels.column.name in (PATH, RESULTS)
-    places = places[~np.isnan(values[places])]
-    for key, part in split_rows(xs.keys[places], places).items():
+    indices = indices[~np.isnan(values[indices])]
+    for key, part in split_rows(xs.keys[indices], indices).items():
         x = float(xs.levels.values[xs.shown[key]])
         taken = part[trials.used[part]]
         limited = part[trials.provisional[part]] if combined and not taken.size else taken
         if taken.size:
             points.append(_build_point(trials, x, values[taken], taken))
         elif limited.size:
-            found = _build_point(trials, x, values[limited], limited)
-            points.append(replace(found, low=None, high=None, state=PointState.PROVISIONAL))
+            point = _build_point(trials, x, values[limited], limited)
+            points.append(replace(point, low=None, high=None, state=PointState.PROVISIONAL))
         if trials.view.dots:
             dots += _build_dots(trials, x, values, part)
     if points or dots:
@@ -192,32 +192,32 @@ def _build_curve(
         )
 
 
-def _build_point(trials: SelectedTrials, x: float, values: Floats, places: Places) -> ExploredPoint:
-    found = estimate(values, trials.view.statistic, trials.view.range)
+def _build_point(trials: SelectedTrials, x: float, values: Floats, indices: Places) -> ExploredPoint:
+    result = estimate(values, trials.view.statistic, trials.view.range)
     return ExploredPoint(
         x=x,
-        y=found.y,
-        low=found.low,
-        high=found.high,
-        state=found.state,
+        y=result.y,
+        low=result.low,
+        high=result.high,
+        state=result.state,
         trials=int(values.size),
-        rows=tuple(trials.rows[places].tolist()),
+        rows=tuple(trials.rows[indices].tolist()),
     )
 
 
-def _build_dots(trials: SelectedTrials, x: float, values: Floats, places: Places) -> Iterator[Dot]:
+def _build_dots(trials: SelectedTrials, x: float, values: Floats, indices: Places) -> Iterator[Dot]:
     """A dot for each trial, or for a choice of many."""
     table = trials.table
-    marked = ~trials.counted[places] | trials.flagged[places]
-    for part in (places[~marked], places[marked]):
-        for place in part[choose_dots(values[part])]:
-            row = int(trials.rows[place])
-            counted = bool(trials.counted[place])
+    marked = ~trials.counted[indices] | trials.flagged[indices]
+    for part in (indices[~marked], indices[marked]):
+        for index in part[choose_dots(values[part])]:
+            row = int(trials.rows[index])
+            counted = bool(trials.counted[index])
             yield Dot(
                 x=x,
-                y=float(values[place]),
+                y=float(values[index]),
                 row=row,
                 counted=counted,
                 reason=None if counted else table.reasons[int(table.reason_codes[row])],
-                flagged=bool(trials.flagged[place]),
+                flagged=bool(trials.flagged[index]),
             )

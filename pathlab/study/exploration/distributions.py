@@ -60,8 +60,8 @@ class _Bins:
 
     def edge(self, at: float) -> float:
         """The value at an edge, or between two."""
-        place = self.high if at == self.count else self.low + at * self.width
-        return 10.0**place if self.log else place
+        high = self.high if at == self.count else self.low + at * self.width
+        return 10.0**high if self.log else high
 
     def _place(self, values: Floats) -> Floats:
         return np.log10(values) if self.log else values
@@ -108,11 +108,11 @@ def build_distributions(trials: SelectedTrials) -> DrawnPanels:
     pooled = np.concatenate([trials.values[at][mask] for at, mask in zip(kept, taken, strict=True)])
     bins = _Bins(pooled, log=log) if statistic == HISTOGRAM and pooled.size else None
     facets = []
-    for name, places in trials.split_facets():
+    for name, indices in trials.split_facets():
         curves = [
             curve
             for at, mask in zip(kept, taken, strict=True)
-            for colour, part in trials.split_colours(places[mask[places]])
+            for colour, part in trials.split_colours(indices[mask[indices]])
             for curve in _build_curve(trials, at, (colour, part), bins)
         ]
         if curves:
@@ -128,10 +128,10 @@ def build_distributions(trials: SelectedTrials) -> DrawnPanels:
 def _build_curve(
     trials: SelectedTrials, at: int, group: tuple[int, Places], bins: _Bins | None
 ) -> Iterator[ExploredCurve]:
-    colour, places = group
-    if not places.size:
+    colour, indices = group
+    if not indices.size:
         return
-    values, rows = trials.values[at][places], trials.rows[places]
+    values, rows = trials.values[at][indices], trials.rows[indices]
     points = _build_steps(trials, values, rows) if bins is None else _build_bins(values, rows, bins)
     yield ExploredCurve(
         name=trials.name_curve(colour, trials.ys[at]),

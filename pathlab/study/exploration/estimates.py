@@ -54,11 +54,11 @@ def estimate(samples: Floats, statistic: str, shown: str) -> GroupEstimate:
     """
     if not samples.size:
         return GroupEstimate(y=None)
-    found = _estimate(samples, statistic)
-    low, high = _find_range(samples, found.interval if found else None, shown)
-    if found is not None:
-        state = find_state(found.interval) if shown == INTERVAL else _state(found.interval.decided)
-        return GroupEstimate(y=found.estimate, low=low, high=high, state=state)
+    result = _estimate(samples, statistic)
+    low, high = _find_range(samples, result.interval if result else None, shown)
+    if result is not None:
+        state = find_state(result.interval) if shown == INTERVAL else _state(result.interval.decided)
+        return GroupEstimate(y=result.estimate, low=low, high=high, state=state)
     return GroupEstimate(
         y=_describe(samples, statistic), low=low, high=high, state=_state(samples.size >= MINIMUM_SPREAD)
     )
@@ -136,5 +136,5 @@ def _find_range(samples: Floats, interval: Interval | None, shown: str) -> tuple
         return None, None
     if shown == EXTREMES:
         return float(samples.min()), float(samples.max())
-    found = quartiles(np.asarray(samples))
-    return found.q1, found.q3
+    result = quartiles(np.asarray(samples))
+    return result.q1, result.q3

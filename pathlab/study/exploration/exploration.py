@@ -158,8 +158,8 @@ class Exploration:
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON of the browser: names in camelCase, None for what is no finite number."""
-        found: dict[str, Any] = _to_json(self)
-        return found
+        result: dict[str, Any] = _to_json(self)
+        return result
 
 
 def _to_json(value: Any) -> Any:
@@ -167,9 +167,9 @@ def _to_json(value: Any) -> Any:
         fields = dataclasses.fields(value)
         return {_camel(field.name): _to_json(getattr(value, field.name)) for field in fields}
     if isinstance(value, Mapping):
-        return {str(key): _to_json(one) for key, one in value.items()}
+        return {str(key): _to_json(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_to_json(one) for one in value]
+        return [_to_json(item) for item in value]
     if isinstance(value, (np.integer, np.bool_)):
         return value.item()
     if isinstance(value, float):

@@ -53,8 +53,8 @@ class ExploredResults:
     def __init__(self, readers: Sequence[SourceReader]) -> None:
         self._readers = tuple(readers)
         self._pieces: list[SourcePiece] = []
-        for one in self._readers:
-            self._add(one.read(alone=len(self._readers) == 1))
+        for reader in self._readers:
+            self._add(reader.read(alone=len(self._readers) == 1))
         self._arrange()
 
     @classmethod
@@ -65,14 +65,14 @@ class ExploredResults:
         several, those that cannot be read have no trials and a note that says why. Raises UsageError where
         none is given.
         """
-        places = _require_some(list_once(Path(one) for one in paths))
+        places = _require_some(list_once(Path(item) for item in paths))
         alone = len(places) == 1
-        return cls([SourceReader.open(path, place, alone=alone) for place, path in enumerate(places)])
+        return cls([SourceReader.open(path, index, alone=alone) for index, path in enumerate(places)])
 
     @classmethod
     def of(cls, *studies: Analyses) -> Self:
         """The trials of results that are open already. Raises UsageError for none."""
-        return cls([SourceReader.of(study, place) for place, study in enumerate(_require_some(studies))])
+        return cls([SourceReader.of(study, index) for index, study in enumerate(_require_some(studies))])
 
     def __len__(self) -> int:
         return len(self.counted)
@@ -86,11 +86,11 @@ class ExploredResults:
 
     def has_study(self, label: str) -> bool:
         """Whether the results of that label could be read."""
-        return any(one.source.label == label and one.study is not None for one in self._readers)
+        return any(reader.source.label == label and reader.study is not None for reader in self._readers)
 
     def study(self, label: str) -> Analyses:
         """The analyses of one of the results, by its label. Raises UsageError where there is none."""
-        known = {one.source.label: one.study for one in self._readers if one.study is not None}
+        known = {reader.source.label: reader.study for reader in self._readers if reader.study is not None}
         if label not in known:
             raise UsageError(f"there are no results '{label}'", hint=f"These are open: {', '.join(known)}.")
         return known[label]
@@ -103,14 +103,14 @@ class ExploredResults:
     def find_row(self, name: str) -> int:
         """The row of a trial by its name (``A:12``; ``12`` of the first results). Raises UsageError."""
         label, _, number = name.rpartition(":")
-        labels = [one.label for one in self.sources]
+        labels = [source.label for source in self.sources]
         if _TRIAL_NUMBER.fullmatch(number) is None or (label or labels[0]) not in labels:
             raise UsageError(f"'{name}' names no trial", hint="Give results and number, such as A:12.")
         wanted = labels.index(label or labels[0])
-        found = np.flatnonzero((self.codes(RESULTS) == wanted) & (self.numbers("trial") == float(number)))
-        if not found.size:
+        result = np.flatnonzero((self.codes(RESULTS) == wanted) & (self.numbers("trial") == float(number)))
+        if not result.size:
             raise UsageError(f"there is no trial {number} in results {labels[wanted]}")
-        return int(found[0])
+        return int(result[0])
 
     def numbers(self, name: str) -> Floats:
         """Values of a column of numbers or times in its unit; NaN: not measured. KeyError for others."""
@@ -169,10 +169,10 @@ class ExploredResults:
         Where results cannot be read now, their trials stay and a note of the source says why.
         """
         before = len(self)
-        known = [(one.source, one.settings) for one in self._readers]
-        for one in self._readers:
-            self._add(one.read(alone=False))
-        if known != [(one.source, one.settings) for one in self._readers]:
+        known = [(reader.source, reader.settings) for reader in self._readers]
+        for reader in self._readers:
+            self._add(reader.read(alone=False))
+        if known != [(reader.source, reader.settings) for reader in self._readers]:
             self._arrange()
         return len(self) - before
 
@@ -188,10 +188,10 @@ class ExploredResults:
         """Columns, flags and reasons of all pieces."""
         self._numbers: dict[str, Floats] = {}
         self._encoded: dict[str, tuple[Codes, tuple[Level, ...]]] = {}
-        self.sources = tuple(one.source for one in self._readers)
-        settings = [one.settings for one in self._readers if one.study is not None]
+        self.sources = tuple(reader.source for reader in self._readers)
+        settings = [reader.settings for reader in self._readers if reader.study is not None]
         self.columns = list_explored_columns(self._pieces, settings, len(self.sources))
-        self._by_name = {one.name: one for one in self.columns}
+        self._by_name = {column.name: column for column in self.columns}
         self.reasons, codes = merge_categories([piece.reasons for piece in self._pieces])
         self.reason_codes = codes.astype(np.int16)
         self.counted = self.reason_codes < 0
@@ -205,7 +205,7 @@ class ExploredResults:
             if name == RESULTS:
                 sources = [piece.sources for piece in self._pieces]
                 codes = np.concatenate([np.empty(0, dtype=np.int32), *sources])
-                self._encoded[name] = codes, tuple(one.label for one in self.sources)
+                self._encoded[name] = codes, tuple(source.label for source in self.sources)
             elif column.is_numeric:
                 self._encoded[name] = encode_numbers(self.numbers(name))
             else:

@@ -32,14 +32,14 @@ def count_levels(results: ExploredResults, view: View) -> dict[str, NDArray[np.u
     """
     failures, last = _count_failures(results, view)
     names = [*_list_filters(view)]
-    found = {}
+    result = {}
     for column in results.columns:
         if column.has_levels:
             rows = failures == 0
             if column.name in names:
                 rows = rows | ((failures == 1) & (last == names.index(column.name)))
-            found[column.name] = _count_column(results, column, rows)
-    return found
+            result[column.name] = _count_column(results, column, rows)
+    return result
 
 
 def _list_filters(view: View) -> Iterator[str]:
@@ -52,37 +52,37 @@ def _count_failures(results: ExploredResults, view: View) -> tuple[NDArray[np.ui
     """By how many filters each trial is left out, and the place of the last of these."""
     failures = np.zeros(len(results), dtype=np.uint16)
     last = np.zeros(len(results), dtype=np.uint16)
-    for place, name in enumerate(_list_filters(view)):
+    for index, name in enumerate(_list_filters(view)):
         if name == TEXT:
             fits = _match_words(results, view.text)
         else:
             fits = _match_filter(results, results.column(name), view.where[name])
         failures += ~fits
-        last[~fits] = place
+        last[~fits] = index
     return failures, last
 
 
-def _match_filter(results: ExploredResults, column: ExploredColumn, found: Filter) -> Mask:
-    if isinstance(found, RangeFilter):
+def _match_filter(results: ExploredResults, column: ExploredColumn, result: Filter) -> Mask:
+    if isinstance(result, RangeFilter):
         values = results.numbers(column.name)
-        low = -np.inf if found.low is None else found.low
-        high = np.inf if found.high is None else found.high
+        low = -np.inf if result.low is None else result.low
+        high = np.inf if result.high is None else result.high
         return (values >= low) & (values <= high)
-    fits = _match_levels(results, column, found)
-    return ~fits if found.excluded else fits
+    fits = _match_levels(results, column, result)
+    return ~fits if result.excluded else fits
 
 
-def _match_levels(results: ExploredResults, column: ExploredColumn, found: LevelFilter) -> Mask:
+def _match_levels(results: ExploredResults, column: ExploredColumn, result: LevelFilter) -> Mask:
     """The trials with one of the levels; of flags those with one of them."""
     if column.kind == "flags":
         wanted = np.uint64(0)
-        for place, name in enumerate(results.flags):
-            if name in found.levels:
-                wanted |= np.uint64(1) << np.uint64(place)
+        for index, name in enumerate(results.flags):
+            if name in result.levels:
+                wanted |= np.uint64(1) << np.uint64(index)
         fits: Mask = (results.flag_bits & wanted) != 0
-        return fits | (results.flag_bits == 0) if None in found.levels else fits
+        return fits | (results.flag_bits == 0) if None in result.levels else fits
     levels = results.levels(column.name)
-    chosen = set(found.levels)
+    chosen = set(result.levels)
     known = np.array([*(level in chosen for level in levels), None in chosen], dtype=bool)
     return known[results.codes(column.name)]
 
@@ -91,16 +91,16 @@ def _match_words(results: ExploredResults, text: str) -> Mask:
     """The trials that hold every word, in any case, in one of their texts; of flags, in a flag's name."""
     fits = np.ones(len(results), dtype=bool)
     for word in split_words(text):
-        found = np.zeros(len(results), dtype=bool)
+        result = np.zeros(len(results), dtype=bool)
         for column in results.columns:
             if column.kind == "category":
                 levels = (str(level).lower() for level in results.levels(column.name))
                 known = np.array([*(word in level for level in levels), False], dtype=bool)
-                found |= known[results.codes(column.name)]
+                result |= known[results.codes(column.name)]
             elif column.kind == "flags":
                 held = tuple(name for name in results.flags if word in name.lower())
-                found |= _match_levels(results, column, LevelFilter(levels=held))
-        fits &= found
+                result |= _match_levels(results, column, LevelFilter(levels=held))
+        fits &= result
     return fits
 
 
@@ -112,8 +112,8 @@ def split_words(text: str) -> list[str]:
 def _count_column(results: ExploredResults, column: ExploredColumn, rows: Mask) -> NDArray[np.uint32]:
     if column.kind == "flags":
         bits = results.flag_bits[rows]
-        one = np.uint64(1)
-        counts = [np.count_nonzero(bits & (one << np.uint64(place))) for place in range(len(results.flags))]
+        item = np.uint64(1)
+        counts = [np.count_nonzero(bits & (item << np.uint64(place))) for place in range(len(results.flags))]
         return np.array([*counts, np.count_nonzero(bits == 0)], dtype=np.uint32)
     size = len(results.levels(column.name))
     codes = results.codes(column.name)[rows]

@@ -94,13 +94,13 @@ class Levels:
         """How many levels there are."""
         return int(self.values.size)
 
-    def name(self, place: int) -> str:
+    def name(self, index: int) -> str:
         """The level's text."""
-        if not 0 <= place < self.size:
+        if not 0 <= index < self.size:
             return self.column.missing_label
         if self.texts is not None:
-            return self.texts[place]
-        return format_explored_level(self.column, float(self.values[place]))
+            return self.texts[index]
+        return format_explored_level(self.column, float(self.values[index]))
 
 
 def index_levels(table: TableLike, name: str) -> Levels:
@@ -166,10 +166,10 @@ def sort_by_start(table: TableLike, rows: Places) -> Places:
 def split_rows(keys: NDArray[np.integer], rows: Places) -> dict[int, Places]:
     """The rows of each key, 0 or more, keys ascending and rows in their order; key -1 is left out."""
     order = np.argsort(keys, kind="stable")
-    found, starts = np.unique(keys[order], return_index=True)
-    parts = np.split(rows[order], starts[1:]) if found.size else []
-    return {int(key): part for key, part in zip(found, parts, strict=True) if key >= 0}
+    result, starts = np.unique(keys[order], return_index=True)
+    parts = np.split(rows[order], starts[1:]) if result.size else []
+    return {int(key): part for key, part in zip(result, parts, strict=True) if key >= 0}
 
 
 def _name_flags(flags: tuple[str, ...], bits: int) -> str:
-    return ", ".join(flag for place, flag in enumerate(flags) if bits >> place & 1) or "no flag"
+    return ", ".join(flag for index, flag in enumerate(flags) if bits >> index & 1) or "no flag"

@@ -41,7 +41,7 @@ def describe_shared(table: TableLike, view: View, rows: Places) -> str:
             continue  # hosts are named by the path
         if column.name == RESULTS:
             places = np.unique(table.codes(RESULTS)[rows])
-            parts += [table.sources[int(place)].title for place in places if places.size == 1]
+            parts += [table.sources[int(index)].title for index in places if places.size == 1]
         elif column.name == PATH or column.role == "factor" or _is_condition(table, column):
             parts += _share(table, column, rows)
     return ", ".join(part for part in parts if part)

@@ -20,7 +20,7 @@ def order_naturally(text: str) -> tuple[tuple[tuple[int, str], ...], str]:
     """A key by which texts sort: runs of ASCII digits by value, the rest by code points."""
     parts = _DIGITS.split(text)
     runs = tuple(
-        (0, part) if place % 2 == 0 else (len(part.lstrip("0")) + 1, part.lstrip("0"))
-        for place, part in enumerate(parts)
+        (0, part) if index % 2 == 0 else (len(part.lstrip("0")) + 1, part.lstrip("0"))
+        for index, part in enumerate(parts)
     )
     return runs, text

@@ -54,16 +54,16 @@ def parse_instant(text: str) -> float | None:
 
     ``2026-11-21``, ``2026-11-21T05:03``, ``2026-11-21T05:03:05.25Z``, ``2026-11-21T07:03:05+02:00``.
     """
-    found = _INSTANT.fullmatch(text)
-    if found is None:
+    match = _INSTANT.fullmatch(text)
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(one or 0) for one in found.groups()[:6])
-    micros = int((found[7] or "").ljust(6, "0"))
+    year, month, day, hour, minute, second = (int(group or 0) for group in match.groups()[:6])
+    micros = int((match[7] or "").ljust(6, "0"))
     try:
         moment = datetime.datetime(year, month, day, hour, minute, second, micros)
     except ValueError:
         return None
-    offset = found[8] or "Z"
+    offset = match[8] or "Z"
     minutes = 0 if offset == "Z" else int(offset[1:3]) * 60 + int(offset[4:])
     if offset != "Z" and (int(offset[1:3]) > 23 or int(offset[4:]) > 59):
         return None

@@ -77,14 +77,14 @@ def split_places(table: TableLike, name: str, rows: Places) -> SplitColumn:
 
 def split_levels(levels: Levels, rows: Places, most: int, *, unset: bool) -> SplitColumn:
     """Split rows by levels of all trials."""
-    places = levels.places[rows]
+    indices = levels.places[rows]
     if unset:
-        places = np.where(places < 0, levels.size, places)
-    present = np.unique(places[places >= 0])
+        indices = np.where(indices < 0, levels.size, indices)
+    present = np.unique(indices[indices >= 0])
     shown = np.array(choose_evenly(present.tolist(), most), dtype=np.intp)
     keys = np.full(rows.size, -1, dtype=np.intp)
-    found = np.isin(places, shown)
-    keys[found] = np.searchsorted(shown, places[found])
+    result = np.isin(indices, shown)
+    keys[result] = np.searchsorted(shown, indices[result])
     return SplitColumn(levels=levels, shown=shown, keys=keys, present=present.size)
 
 
@@ -150,7 +150,7 @@ class SelectedTrials:
     def _count_reasons(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, int], ...]:
         codes = np.asarray(self.table.reason_codes)[self.rows[chosen]]
         counts = Counter(self.table.reasons[code] for code in codes.tolist())
-        return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+        return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def note_missing(trials: int, column: ColumnLike) -> str:
@@ -172,17 +172,17 @@ def _rank_curve(curve: ExploredCurve) -> tuple[float, int]:
     return middle, level
 
 
-def _split(split: SplitColumn | None, places: Places) -> list[tuple[int, Places]]:
-    return [(0, places)] if split is None else list(split_rows(split.keys[places], places).items())
+def _split(split: SplitColumn | None, indices: Places) -> list[tuple[int, Places]]:
+    return [(0, indices)] if split is None else list(split_rows(split.keys[indices], indices).items())
 
 
 def _find_provisional(table: TableLike, rows: Places) -> NDArray[np.bool_]:
     """Which rows have no other flaw than that the lab was at its limit."""
     reasons, bits = np.asarray(table.reason_codes)[rows], np.asarray(table.flag_bits)[rows]
-    other = sum(1 << place for place, flag in enumerate(table.flags) if flag in PROVISIONAL_FLAGS)
+    other = sum(1 << index for index, flag in enumerate(table.flags) if flag in PROVISIONAL_FLAGS)
     limited = [code for code, reason in enumerate(table.reasons) if reason in LAB_FLAGS]
-    found: NDArray[np.bool_] = np.isin(reasons, limited) & ((bits & np.uint64(other)) == 0)
-    return found
+    result: NDArray[np.bool_] = np.isin(reasons, limited) & ((bits & np.uint64(other)) == 0)
+    return result
 
 
 def _find_flagged(table: TableLike, rows: Places) -> NDArray[np.bool_]:

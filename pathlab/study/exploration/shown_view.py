@@ -31,9 +31,9 @@ class ShownView(Exploration):
     _view: View
 
     @classmethod
-    def of(cls, results: ExploredResults, view: View, found: Exploration) -> Self:
+    def of(cls, results: ExploredResults, view: View, result: Exploration) -> Self:
         """The exploration of a view."""
-        shown = cls(**{field.name: getattr(found, field.name) for field in dataclasses.fields(found)})
+        shown = cls(**{field.name: getattr(result, field.name) for field in dataclasses.fields(result)})
         object.__setattr__(shown, "_results", results)
         object.__setattr__(shown, "_view", view)
         return shown

@@ -73,19 +73,19 @@ class SourcePiece:
             return self.categories[name]
         if name in self.numbers:
             values = self.numbers[name].tolist()
-            return encode_values([None if one != one else format_exact_number(one) for one in values])
+            return encode_values([None if value != value else format_exact_number(value) for value in values])
         return Category(codes=np.full(self.size, -1, dtype=np.int32), levels=())
 
     def find_levels(self, name: str) -> frozenset[Any]:
         """The distinct levels or numbers that trials have in a column; none where there is no such column."""
         if name not in self._levels:
-            found: Iterable[Any] = ()
+            result: Iterable[Any] = ()
             if name in self.numbers:
-                found = np.unique(_drop_missing(self.numbers[name])).tolist()
+                result = np.unique(_drop_missing(self.numbers[name])).tolist()
             elif name in self.categories:
                 part = self.categories[name]
-                found = (part.levels[code] for code in np.unique(part.codes[part.codes >= 0]))
-            self._levels[name] = frozenset(found)
+                result = (part.levels[code] for code in np.unique(part.codes[part.codes >= 0]))
+            self._levels[name] = frozenset(result)
         return self._levels[name]
 
     def find_extent(self, name: str) -> tuple[float, float] | None:
@@ -95,18 +95,18 @@ class SourcePiece:
             self._extents[name] = (float(known.min()), float(known.max())) if known.size else None
         return self._extents[name]
 
-    def pick(self, place: int) -> SourcePiece:
+    def pick(self, index: int) -> SourcePiece:
         """The trial at a place, alone."""
-        one = slice(place, place + 1)
+        item = slice(index, index + 1)
         return SourcePiece(
-            sources=self.sources[one],
-            numbers={name: values[one] for name, values in self.numbers.items()},
+            sources=self.sources[item],
+            numbers={name: values[item] for name, values in self.numbers.items()},
             categories={
-                name: Category(codes=known.codes[one], levels=known.levels)
+                name: Category(codes=known.codes[item], levels=known.levels)
                 for name, known in self.categories.items()
             },
-            flags={name: marked[one] for name, marked in self.flags.items()},
-            reasons=Category(codes=self.reasons.codes[one], levels=self.reasons.levels),
+            flags={name: marked[item] for name, marked in self.flags.items()},
+            reasons=Category(codes=self.reasons.codes[item], levels=self.reasons.levels),
         )
 
 
@@ -120,14 +120,14 @@ class PlannedSettings:
     @classmethod
     def of(cls, plan: Iterable[PlanRecord]) -> PlannedSettings:
         """The settings of these rows."""
-        found, known = cls(), {}
+        result, known = cls(), {}
         for row in plan:
             key = json.dumps(row.settings, sort_keys=True, default=str)
             if key not in known:
-                known[key] = len(found.distinct)
-                found.distinct.append(row.settings)
-            found.places[row.row] = known[key]
-        return found
+                known[key] = len(result.distinct)
+                result.distinct.append(row.settings)
+            result.places[row.row] = known[key]
+        return result
 
     def list_settings(self, rows: Iterable[int]) -> dict[int, Mapping[str, Any]]:
         """The settings of each of these rows that the plan has."""
@@ -137,18 +137,18 @@ class PlannedSettings:
     def names(self) -> tuple[str, ...]:
         """Every setting that a row names: factors in their order, then the others by name."""
         named = {name for settings in self.distinct for name in settings}
-        order = {name: place for place, name in enumerate(FACTORS)}
+        order = {name: index for index, name in enumerate(FACTORS)}
         return tuple(sorted(named, key=lambda name: (order.get(name, len(order)), name)))
 
     def list_levels(self, name: str) -> list[Any]:
         """The distinct levels that rows name, None where one leaves it to the system."""
-        levels = {json.dumps(one[name], default=str): one[name] for one in self.distinct if name in one}
+        levels = {json.dumps(item[name], default=str): item[name] for item in self.distinct if name in item}
         return list(levels.values())
 
     def is_numeric(self, name: str) -> bool:
         """Whether a setting's levels are numbers."""
         known = [level for level in self.list_levels(name) if level is not None]
-        numeric = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in known)
+        numeric = all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in known)
         factor = FACTORS.get(name)
         return numeric and (bool(known) or (factor is not None and factor.unit is not None))
 
@@ -163,20 +163,20 @@ def format_setting_level(name: str, level: Any) -> str:
 def encode_values(values: Sequence[Any] | NDArray[Any]) -> Category:
     """Codes of texts; None and NaN have none. Levels stand in the order in which they came."""
     codes, levels = pd.factorize(np.asarray(values, dtype=object), use_na_sentinel=True)  # pd.NA as well
-    return Category(codes=codes.astype(np.int32), levels=tuple(str(one) for one in levels))
+    return Category(codes=codes.astype(np.int32), levels=tuple(str(level) for level in levels))
 
 
 def read_piece(
     source: int, study: Analyses, table: TrialTable, settings: PlannedSettings, first: int = 0
 ) -> SourcePiece:
     """The trials of a table from place ``first`` on."""
-    places = np.arange(first, len(table), dtype=np.int64)
-    builder = _PieceBuilder(study, table, settings, places)
+    indices = np.arange(first, len(table), dtype=np.int64)
+    builder = _PieceBuilder(study, table, settings, indices)
     return SourcePiece(
-        sources=np.full(len(places), source, dtype=np.int32),
+        sources=np.full(len(indices), source, dtype=np.int32),
         numbers=builder.numbers,
         categories=builder.categories,
-        flags={name: marked[places] for name, marked in table.flags.items() if marked[places].any()},
+        flags={name: marked[indices] for name, marked in table.flags.items() if marked[indices].any()},
         reasons=builder.find_reasons(),
     )
 
@@ -185,12 +185,12 @@ class _PieceBuilder:
     """Columns of some trials of a table, by name."""
 
     def __init__(
-        self, study: Analyses, table: TrialTable, settings: PlannedSettings, places: NDArray[np.int64]
+        self, study: Analyses, table: TrialTable, settings: PlannedSettings, indices: NDArray[np.int64]
     ) -> None:
-        self.table, self.settings, self.places = table, settings, places
+        self.table, self.settings, self.places = table, settings, indices
         self.numbers: dict[str, Floats] = {}
         self.categories: dict[str, Category] = {}
-        if places.size:
+        if indices.size:
             self._add_identity()
             self._add_settings()
             self._add_conditions(study.study_source.hosts())
@@ -204,7 +204,7 @@ class _PieceBuilder:
         control = self.categories.get(CONTROL)
         if control is not None:
             repeated = np.isin(
-                control.codes, [control.levels.index(one) for one in control.levels if one == "yes"]
+                control.codes, [control.levels.index(level) for level in control.levels if level == "yes"]
             )
             reasons[repeated & (reasons == "")] = CONTROL_REASON
         return encode_values([reason or None for reason in reasons])
@@ -227,10 +227,10 @@ class _PieceBuilder:
         self.categories["path"] = _join(
             self.categories["path_source"], self.categories["path_destination"], lambda a, b: f"{a}{ARROW}{b}"
         )
-        media = np.array([one.medium for one in self.table.conditions], dtype=object)[self.places]
-        found = encode_values(media)
+        media = np.array([condition.medium for condition in self.table.conditions], dtype=object)[self.places]
+        values = encode_values(media)
         self.categories["medium"] = Category(
-            codes=found.codes, levels=tuple(MEDIA.get(level, level) for level in found.levels)
+            codes=values.codes, levels=tuple(MEDIA.get(level, level) for level in values.levels)
         )
 
     def _add_settings(self) -> None:
@@ -238,14 +238,14 @@ class _PieceBuilder:
         known = self.settings.places
         chosen = np.array([known.get(int(row), -1) if row == row else -1 for row in rows], dtype=np.int64)
         for name in self.settings.names:
-            levels = [one.get(name) for one in self.settings.distinct]
+            levels = [item.get(name) for item in self.settings.distinct]
             if self.settings.is_numeric(name):
-                values = np.array([np.nan if one is None else float(one) for one in levels] + [np.nan])
+                values = np.array([np.nan if level is None else float(level) for level in levels] + [np.nan])
                 self.numbers[name] = values[chosen]
             else:
                 named = [
-                    format_setting_level(name, one[name]) if name in one else None
-                    for one in self.settings.distinct
+                    format_setting_level(name, item[name]) if name in item else None
+                    for item in self.settings.distinct
                 ]
                 distinct = encode_values([*named, None])
                 self.categories[name] = Category(codes=distinct.codes[chosen], levels=distinct.levels)
@@ -258,11 +258,11 @@ class _PieceBuilder:
             self.categories.setdefault(name, self._read_texts(column))
         if name in self.categories:
             return
-        stated, found = self._read_numbers(column), self.numbers.get(name)
-        if found is None or name == "streams":
+        stated, result = self._read_numbers(column), self.numbers.get(name)
+        if result is None or name == "streams":
             self.numbers[name] = stated
         elif name != "window_bytes":  # where a plan leaves the window to the kernel, so do its trials
-            self.numbers[name] = np.where(np.isnan(found), stated, found)
+            self.numbers[name] = np.where(np.isnan(result), stated, result)
 
     def _add_conditions(self, hosts: Sequence[HostRecord]) -> None:
         for name in list_stored_conditions():
@@ -324,17 +324,18 @@ def _join(first: Category, second: Category, name: Callable[[str, str], str]) ->
     )
     distinct, codes = np.unique(pairs, return_inverse=True)
     names = [
-        None if one < 0 else name(first.levels[one // width], second.levels[one % width]) for one in distinct
+        None if item < 0 else name(first.levels[item // width], second.levels[item % width])
+        for item in distinct
     ]
-    found = encode_values(names)
-    return Category(codes=found.codes[codes.ravel()], levels=found.levels)
+    values = encode_values(names)
+    return Category(codes=values.codes[codes.ravel()], levels=values.levels)
 
 
 def _read_facts(
     ends: Category, started: Floats, hosts: Sequence[HostRecord], keys: tuple[str, str]
 ) -> Category:
     """A fact of the host of each trial: as stated last before it started, else as stated first."""
-    found = np.full(ends.codes.size, None, dtype=object)
+    result = np.full(ends.codes.size, None, dtype=object)
     for code, host in enumerate(ends.levels):
         stated = [
             (time, value)
@@ -344,12 +345,12 @@ def _read_facts(
         ]
         if not stated:
             continue
-        stated.sort(key=lambda one: (one[0] == one[0], one[0]))
+        stated.sort(key=lambda item: (item[0] == item[0], item[0]))
         times = np.array([time for time, _ in stated])
         mask = ends.codes == code
         last = np.searchsorted(times, np.nan_to_num(started[mask], nan=np.inf), side="right") - 1
-        found[mask] = np.array([value for _, value in stated], dtype=object)[np.clip(last, 0, None)]
-    return encode_values(found)
+        result[mask] = np.array([value for _, value in stated], dtype=object)[np.clip(last, 0, None)]
+    return encode_values(result)
 
 
 def _follow(facts: Any, keys: tuple[str, str]) -> str | None:

@@ -44,12 +44,12 @@ class ExploredSource:
     notes: tuple[str, ...] = ()
 
 
-def name_source(place: int) -> str:
+def name_source(index: int) -> str:
     """A, B, ... Z, AA, AB ...: the label of the results at a place."""
     text = ""
-    place += 1
-    while place:
-        place, rest = divmod(place - 1, 26)
+    index += 1
+    while index:
+        index, rest = divmod(index - 1, 26)
         text = chr(ord("A") + rest) + text
     return text
 
@@ -57,8 +57,8 @@ def name_source(place: int) -> str:
 class SourceReader:
     """Reads the trials of one of the results, each once; ``study`` None: it could not be opened."""
 
-    def __init__(self, place: int, study: Analyses | None, source: ExploredSource) -> None:
-        self.place = place
+    def __init__(self, index: int, study: Analyses | None, source: ExploredSource) -> None:
+        self.place = index
         self.study = study
         self.source = source
         self.settings = PlannedSettings()
@@ -66,23 +66,23 @@ class SourceReader:
         self._last = 0  # number of the last trial that was read
 
     @classmethod
-    def open(cls, path: Path, place: int, *, alone: bool) -> SourceReader:
+    def open(cls, path: Path, index: int, *, alone: bool) -> SourceReader:
         """Open a results folder or its file; where it is damaged and not ``alone``, a note says so.
 
         Raises StoreError where it is missing, no PathLab file, or damaged and alone.
         """
         database = locate_database(path)
         try:
-            return cls.of(StudiedResults.open(database), place)
+            return cls.of(StudiedResults.open(database), index)
         except StoreError as error:
             if alone:
                 raise
-            return cls(place, None, _describe_unreadable(database, place, error))
+            return cls(index, None, _describe_unreadable(database, index, error))
 
     @classmethod
-    def of(cls, study: Analyses, place: int) -> SourceReader:
+    def of(cls, study: Analyses, index: int) -> SourceReader:
         """Read results that are open already."""
-        return cls(place, study, _describe_study(study, place))
+        return cls(index, study, _describe_study(study, index))
 
     def read(self, *, alone: bool) -> SourcePiece | None:
         """The trials that were not read yet; None where there are none.
@@ -116,7 +116,8 @@ class SourceReader:
         piece = read_piece(self.place, study, table, self.settings, first)
         self._last = last
         media = dict.fromkeys(
-            MEDIA.get(one, one) for one in dict.fromkeys(one.medium for one in table.conditions)
+            MEDIA.get(item, item)
+            for item in dict.fromkeys(condition.medium for condition in table.conditions)
         )
         known = dict.fromkeys(
             (*filter(None, self.source.medium.split(", ") if self.source.trials else ()), *media)
@@ -161,9 +162,9 @@ class SourceReader:
             yield f"made by PathLab {self.source.program_version}: columns that it did not know are empty"
 
 
-def _describe_unreadable(database: Path, place: int, error: StoreError) -> ExploredSource:
+def _describe_unreadable(database: Path, index: int, error: StoreError) -> ExploredSource:
     return ExploredSource(
-        label=name_source(place),
+        label=name_source(index),
         title=database.parent.name,
         name=database.parent.name,
         path=str(database.parent),
@@ -176,10 +177,10 @@ def _describe_unreadable(database: Path, place: int, error: StoreError) -> Explo
     )
 
 
-def _describe_study(study: Analyses, place: int) -> ExploredSource:
+def _describe_study(study: Analyses, index: int) -> ExploredSource:
     campaign = study.study_source.campaign
     return ExploredSource(
-        label=name_source(place),
+        label=name_source(index),
         title=campaign.title,
         name=campaign.name,
         path=str(study.folder) if isinstance(study, StudiedResults) else "",

@@ -139,8 +139,8 @@ def read_trial_details(results: ExploredResults, row: int, source: StudySource |
         limit=limit,
         datagrams=_classify_datagrams(record),
         courses=guard(lambda: find_courses(source, trial_id, source.series_kinds(trial_id)), ()),
-        before=tuple(_read_neighbour(results, one) for one in before),
-        after=tuple(_read_neighbour(results, one) for one in after),
+        before=tuple(_read_neighbour(results, item) for item in before),
+        after=tuple(_read_neighbour(results, item) for item in after),
         unreadable=tuple(faults),
     )
 
@@ -154,7 +154,7 @@ def find_plan_settings(plan: Sequence[PlanRecord], number: int) -> tuple[tuple[s
     """The settings of a row of the plan, in its order; none where the plan has no such row."""
     row = plan[number] if 0 <= number < len(plan) else None
     if row is None or row.row != number:  # rows are numbered from 0 without gaps, unless a file was edited
-        row = next((one for one in plan if one.row == number), None)
+        row = next((item for item in plan if item.row == number), None)
     return () if row is None else tuple(row.settings.items())
 
 
@@ -169,8 +169,8 @@ def find_neighbours(
     alike &= results.codes("path") == results.codes("path")[row]
     rows = np.flatnonzero(alike)
     ordered = rows[np.lexsort((results.numbers("trial")[rows], results.numbers("started_utc")[rows]))]
-    place = int(np.flatnonzero(ordered == row)[0])
-    before, after = ordered[max(place - most, 0) : place], ordered[place + 1 : place + 1 + most]
+    index = int(np.flatnonzero(ordered == row)[0])
+    before, after = ordered[max(index - most, 0) : index], ordered[index + 1 : index + 1 + most]
     return tuple(before.tolist()), tuple(after.tolist())
 
 
@@ -195,7 +195,7 @@ def _read_neighbour(results: ExploredResults, row: int) -> Neighbour:
         failure=read("failure"),
         throughput_bits_per_s=None if rate is None else rate * find_scale("throughput_bits_per_s").size,
         excluded=None if code < 0 else results.reasons[code],
-        flags=tuple(flag for place, flag in enumerate(results.flags) if bits >> place & 1),
+        flags=tuple(flag for index, flag in enumerate(results.flags) if bits >> index & 1),
     )
 
 
@@ -206,14 +206,14 @@ def _classify_datagrams(record: TrialRecord) -> DatagramVerdict | None:
 
 def _read_captures(record: TrialRecord) -> list[CaptureReading]:
     """The ends whose packet headers were requested."""
-    found = []
+    result = []
     for end in ENDS:
         parts = {
             name: getattr(record, f"capture_{end}_{name}")
             for name in ("packets", "dropped_packets", "bytes", "sha256", "missing")
         }
         if parts["sha256"] is not None or parts["missing"] is not None:
-            found.append(
+            result.append(
                 CaptureReading(
                     end=end,
                     packets=parts["packets"],
@@ -222,4 +222,4 @@ def _read_captures(record: TrialRecord) -> list[CaptureReading]:
                     missing=parts["missing"],
                 )
             )
-    return found
+    return result

@@ -126,7 +126,7 @@ def _read_stated(source: StudySource, trial_id: int) -> Iterator[tuple[str, Any,
     names = ("name", "requested", "sender", "receiver")
     columns = read_columns(source, trial_id, {"settings": names}).get("settings", {})
     if {*names} <= columns.keys():
-        for name, *levels in zip(*(columns[one] for one in names), strict=True):
+        for name, *levels in zip(*(columns[item] for item in names), strict=True):
             yield str(name), *(_parse_level(level) for level in levels)
 
 
@@ -143,8 +143,8 @@ def summarise_tcp(source: StudySource, trial_id: int) -> tuple[TcpReading, ...]:
     table = build_stream_table(columns, names)
     if table is None or not table.steady.any():
         return ()
-    found = [_summarise(name, values) for name, values in _list_tcp(table)]
-    return tuple(one for one in found if one is not None)
+    result = [_summarise(name, values) for name, values in _list_tcp(table)]
+    return tuple(item for item in result if item is not None)
 
 
 def _list_tcp(table: StreamTable) -> Iterator[tuple[str, Floats]]:
@@ -177,13 +177,13 @@ def _summarise(name: str, values: Floats) -> TcpReading | None:
 def summarise_cores(source: StudySource, trial_id: int, record: TrialRecord) -> tuple[CoreReading, ...]:
     """Every core of both ends in the steady window, of each end the busiest first. Raises StoreError."""
     kinds = {f"{end}_cpu": CPU_COLUMNS for end in ("sender", "receiver")}
-    found = read_columns(source, trial_id, kinds)
+    columns = read_columns(source, trial_id, kinds)
     window_ns = (record.warmup_ns, record.warmup_ns + (record.steady_ns or 0))
     return tuple(
         core
         for end in ("sender", "receiver")
-        if f"{end}_cpu" in found
-        for core in _list_cores(end, found[f"{end}_cpu"], window_ns)
+        if f"{end}_cpu" in columns
+        for core in _list_cores(end, columns[f"{end}_cpu"], window_ns)
     )
 
 
@@ -197,12 +197,12 @@ def _list_cores(end: str, columns: Mapping[str, Any], window_ns: tuple[int, int]
     if not inside.any():
         return []
     weights = np.where(spans[inside] > 0, spans[inside], 1.0)
-    found = []
+    result = []
     for core in np.unique(columns["core"][inside]):
         own = columns["core"][inside] == core
         busy = 1 - columns["idle_ratio"][inside][own]
         shares = [_average(columns, name, inside, own, weights) for name in CPU_COLUMNS[-2:]]
-        found.append(
+        result.append(
             CoreReading(
                 end=end,
                 core=int(core),
@@ -212,7 +212,7 @@ def _list_cores(end: str, columns: Mapping[str, Any], window_ns: tuple[int, int]
                 steal_ratio=shares[1],
             )
         )
-    return sorted(found, key=lambda one: -one.mean_ratio)
+    return sorted(result, key=lambda item: -item.mean_ratio)
 
 
 def _average(columns: Mapping[str, Any], name: str, inside: Any, own: Any, weights: Floats) -> float | None:

@@ -71,7 +71,7 @@ class TrialSource:
     def _read_all(self, trial_id: int) -> dict[str, pa.Table] | None:
         """Every series that may be shown; None where one is damaged, so that the others are read alone."""
         kinds = {kind: find_series_kind(kind) for kind in SERIES_KINDS}
-        wanted = {kind: tuple(one.columns) for kind, one in kinds.items() if one not in _UNREAD}
+        wanted = {kind: tuple(item.columns) for kind, item in kinds.items() if item not in _UNREAD}
         try:
             return self._source.series_tables(trial_id, wanted)
         except StoreError:

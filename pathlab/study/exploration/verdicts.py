@@ -70,16 +70,16 @@ def compare_view(results: ExploredResults, view: View) -> ViewComparison:
     rows = select_rows(results, view)
     names = tuple(dict.fromkeys(metrics.values()))
     if factor == RESULTS:
-        found = _compare_sources(results, rows, baseline, names)
+        sources = _compare_sources(results, rows, baseline, names)
     else:
-        found = _compare_levels(results, rows, factor, baseline, names)
+        sources = _compare_levels(results, rows, factor, baseline, names)
     unnamed = [results.column(column).label for column in view.y if column not in metrics]
-    return ViewComparison(found=found, unnamed=tuple(unnamed))
+    return ViewComparison(found=sources, unnamed=tuple(unnamed))
 
 
 def _list_numbers(results: ExploredResults, rows: NDArray[np.intp], label: str) -> list[int]:
     """The trials of one of the results among the rows."""
-    source = [one.label for one in results.sources].index(label)
+    source = [item.label for item in results.sources].index(label)
     own = rows[results.codes(RESULTS)[rows] == source]
     return [int(number) for number in results.numbers("trial")[own]]
 
@@ -88,7 +88,7 @@ def _compare_sources(
     results: ExploredResults, rows: NDArray[np.intp], baseline: str, metrics: tuple[str, ...]
 ) -> ResultsComparison:
     """Every one of the results that has chosen trials against the baseline."""
-    chosen = {one.label: _list_numbers(results, rows, one.label) for one in results.sources}
+    chosen = {source.label: _list_numbers(results, rows, source.label) for source in results.sources}
     labels = [label for label, numbers in chosen.items() if numbers and label != baseline]
     if not chosen.get(baseline) or not labels:
         raise UsageError(
@@ -114,14 +114,14 @@ def _compare_levels(
         raise UsageError(
             f"no verdict by {label}", hint="compared are results, and levels of a factor of the campaign"
         )
-    labels = [one.label for one in results.sources if _list_numbers(results, rows, one.label)]
+    labels = [source.label for source in results.sources if _list_numbers(results, rows, source.label)]
     if len(labels) > 1:
         raise UsageError(
             f"no verdict by {label} over several results",
             hint="filter to one of the results, or colour by results",
         )
     codes = results.codes(factor)[rows]
-    shown = np.array([show_level(one) for one in (*results.levels(factor), None)], dtype=object)
+    shown = np.array([show_level(item) for item in (*results.levels(factor), None)], dtype=object)
     first = rows[shown[codes] == baseline]  # -1: missing
     if not first.size:
         raise UsageError(
@@ -129,21 +129,21 @@ def _compare_levels(
         )
     table = _choose_trials(results, rows, labels[0])
     (name,) = _list_numbers(results, first[:1], labels[0])
-    place = np.flatnonzero(table.frame["trial_id"].to_numpy() == name)
-    (level,) = list_trial_levels(collect_sample(table, place), factor)
+    index = np.flatnonzero(table.frame["trial_id"].to_numpy() == name)
+    (level,) = list_trial_levels(collect_sample(table, index), factor)
     chosen = ChosenMetrics(messages=metrics, streams=metrics, datagrams=metrics)
-    found = compare_levels_of(table, factor, level, chosen)
-    if found is None:
+    levels_of = compare_levels_of(table, factor, level, chosen)
+    if levels_of is None:
         raise UsageError(
             f"no combination has trials of several levels of {label}", hint="lift filters, or measure them"
         )
-    return found.found
+    return levels_of.found
 
 
 def _choose_trials(results: ExploredResults, rows: NDArray[np.intp], label: str) -> TrialTable:
     """The chosen trials of one of the results."""
     table = results.study(label).study_table()
     kept = table.frame["trial_id"].isin(_list_numbers(results, rows, label)).to_numpy()
-    places = np.flatnonzero(kept)
-    frame = table.frame.iloc[places].reset_index(drop=True)
-    return TrialTable(frame, [table.conditions[place] for place in places])
+    indices = np.flatnonzero(kept)
+    frame = table.frame.iloc[indices].reset_index(drop=True)
+    return TrialTable(frame, [table.conditions[index] for index in indices])

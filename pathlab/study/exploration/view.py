@@ -112,8 +112,8 @@ def complete_view(view: View, results: ExploredResults, given: frozenset[str]) -
 
 def _choose_x(results: ExploredResults) -> str:
     """Streams where they vary, else the factor with most levels, those of numbers first."""
-    varied = [one for one in results.columns if one.role == "factor" and one.level_count > 1]
-    ranked = sorted(varied, key=lambda one: (one.name != STREAMS, one.kind != "number", -one.level_count))
+    varied = [column for column in results.columns if column.role == "factor" and column.level_count > 1]
+    ranked = sorted(varied, key=lambda item: (item.name != STREAMS, item.kind != "number", -item.level_count))
     return ranked[0].name if ranked else STREAMS
 
 
@@ -123,19 +123,22 @@ def _list_others(results: ExploredResults, x: str | None) -> list[str]:
     Of factors the one with most levels comes first, those with too many levels to distinguish last.
     """
     varied = [
-        one
-        for one in results.columns
-        if one.role == "factor" and one.level_count > 1 and one.name != x and one.name not in HOSTS
+        column
+        for column in results.columns
+        if column.role == "factor"
+        and column.level_count > 1
+        and column.name != x
+        and column.name not in HOSTS
     ]
-    varied.sort(key=lambda one: (one.level_count > COLOURS_MOST, -one.level_count))
+    varied.sort(key=lambda item: (item.level_count > COLOURS_MOST, -item.level_count))
     first = [RESULTS] if len(results.sources) > 1 and x != RESULTS else []
     paths = [PATH] if results.column(PATH).level_count > 1 and x != PATH else []
-    return [*first, *(one.name for one in varied), *paths]
+    return [*first, *(item.name for item in varied), *paths]
 
 
 def _choose_y(results: ExploredResults) -> str:
     """Throughput, of messages alone their round trip, else the first that there is."""
-    measures = [one.name for one in results.columns if one.role == "measured"]
+    measures = [column.name for column in results.columns if column.role == "measured"]
     main = MAIN_MEASURES
     if len(results.sources) == 1 and MESSAGE_SIZE in results:
         main = (ROUND_TRIP, *MAIN_MEASURES)

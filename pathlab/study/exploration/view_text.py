@@ -123,15 +123,15 @@ def escape_level(level: str | float | None) -> str:
     if level is None:
         return MISSING
     if isinstance(level, str):
-        return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", level) or EMPTY
+        return _ESCAPED.sub(lambda result: f"%{ord(result[0]):02X}", level) or EMPTY
     return format_exact_number(level)
 
 
-def _format_filter(name: str, found: Filter) -> str:
-    if isinstance(found, LevelFilter):
-        return "!" * found.excluded + ",".join(_encode(escape_level(level)) for level in found.levels)
+def _format_filter(name: str, result: Filter) -> str:
+    if isinstance(result, LevelFilter):
+        return "!" * result.excluded + ",".join(_encode(escape_level(level)) for level in result.levels)
     write = format_instant if name.endswith("_utc") else format_exact_number
-    ends = ("" if one is None else write(one) for one in (found.low, found.high))
+    ends = ("" if item is None else write(item) for item in (result.low, result.high))
     return RANGE_MARK.join(ends)
 
 
@@ -230,16 +230,16 @@ class _ViewReader:
             self.found[key] = self._read_measures(value)
         elif key == "stat":
             if value not in STATISTICS and _PERCENTILE.fullmatch(value) is None:
-                raise _refuse(key, value, (*STATISTICS, "p1 to p99"))
+                raise _describe_unknown_value(key, value, (*STATISTICS, "p1 to p99"))
             self.found["statistic"] = value
         elif key == "dots":
             if value not in SWITCH:
-                raise _refuse(key, value, SWITCH)
+                raise _describe_unknown_value(key, value, SWITCH)
             self.found[key] = value == SWITCH[0]
         elif key in _CHOICES:
             name, choices = _CHOICES[key]
             if value not in choices:
-                raise _refuse(key, value, choices)
+                raise _describe_unknown_value(key, value, choices)
             self.found[name] = value
         elif key in _LIMITS:
             number = parse_exact_number(value)
@@ -263,7 +263,7 @@ class _ViewReader:
 
     def _find_column(self, name: str) -> ExploredColumn:
         if name not in self.results:
-            names = [one.name for one in self.results.columns]
+            names = [column.name for column in self.results.columns]
             raise UsageError(
                 f"there is no column '{_clip(name)}'{_suggest(name, names)}",
                 hint=_list_some("Columns", names),
@@ -325,7 +325,7 @@ class _ViewReader:
             self.levels[column.name] = dict.fromkeys(known)
         level: str | float | None = parse_exact_number(text) if column.is_numeric else text
         if level is None or level not in self.levels[column.name]:
-            names = [show_level(one) for one in self.levels[column.name]]
+            names = [show_level(item) for item in self.levels[column.name]]
             raise UsageError(
                 f"'{column.name}' has no level '{_clip(text)}'{_suggest(text, names)}",
                 hint=_list_some("Levels", names),
@@ -340,7 +340,7 @@ def show_level(level: str | float | None) -> str:
     return level if isinstance(level, str) else format_exact_number(level)
 
 
-def _refuse(key: str, value: str, choices: tuple[str, ...]) -> UsageError:
+def _describe_unknown_value(key: str, value: str, choices: tuple[str, ...]) -> UsageError:
     return UsageError(
         f"{key}: unknown '{_clip(value)}'{_suggest(value, choices)}", hint=f"Give {', '.join(choices)}."
     )

@@ -11,7 +11,7 @@ import pytest
 
 from pathlab.agents import deployment
 from pathlab.errors import HostError, UsageError
-from pathlab.remote.engine import engine_version, find_engine, refuse_foreign_build, take_other_build
+from pathlab.remote.engine import check_build_machine, engine_version, find_engine, take_other_build
 from tests.golden.conftest import Say
 from tests.unit.remote.test_engine import VERSIONS, install_foreign, make_build, make_program, own, package
 from tests.unit.remote.test_machines import write_header
@@ -102,7 +102,7 @@ def test_other_builds_that_are_no_program_of_this_machine(
             take_other_build(path)
         say(caught.value)
     with pytest.raises(HostError) as refused:
-        refuse_foreign_build(foreign, "x86_64", "far")
+        check_build_machine(foreign, "x86_64", "far")
     say(refused.value)
 
 

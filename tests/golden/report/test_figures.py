@@ -70,7 +70,7 @@ def say_caveats(results: SyntheticResults) -> str:
 
 
 def say_certainty(results: SyntheticResults) -> str:
-    blocks = build_blocks(certainty.SECTION.outline(make_inputs(results)))
+    blocks = build_blocks(certainty.SECTION.blocks(make_inputs(results)))
     return next(one.text for one in blocks if isinstance(one, Paragraph))
 
 
@@ -96,7 +96,7 @@ SITUATIONS: Mapping[str, Callable[[], object]] = {
     "the same caveats of several durations": lambda: say_caveats(make_durations()),
     "a change over few durations": lambda: say_figure(make_durations(), "duration-1"),
     "the table of few durations": lambda: (
-        find_table(build_blocks(duration.SECTION.outline(make_inputs(make_durations()))), "durations-1").note
+        find_table(build_blocks(duration.SECTION.blocks(make_inputs(make_durations()))), "durations-1").note
     ),
     "a surface of single trials": lambda: say_figure(make_sweep(1), "surface-1"),
     "an outlier": lambda: say_certainty(make_outlier()),

@@ -37,7 +37,7 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured(
 
 def test_trials_that_drift_are_not_called_too_few(say: Say) -> None:
     found = answer(make([(1, WINDOW)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
-    none = IntervalBuilder(n=20, method="test").refuse(Undecided.TOO_CORRELATED)
+    none = IntervalBuilder(n=20, method="test").build_undecided(Undecided.TOO_CORRELATED)
     rates = replace(found.recommended.throughput_bits_per_s, interval=none)
     drifting = replace(found.recommended, throughput_bits_per_s=rates)
     say(format_expected(drifting, None))

@@ -9,7 +9,7 @@ import pytest
 from pathlab.campaign.order import PlanRow
 from pathlab.errors import StoreError, UsageError
 from pathlab.runner.campaign.cycle import RunParts
-from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.store.records import PlanRecord
 from pathlab.study.rate_searches import describe_ending, list_searches
@@ -91,4 +91,4 @@ def test_another_rule_is_another_campaign(say: Say, tmp_path: Path) -> None:
         search={"loss": "2%", "lowest": "10Mbit/s", "highest": "100Mbit/s", "resolution": "5%"}
     )
     with create_results(tmp_path, campaign) as results:
-        say(catch(UsageError, refuse_other_plan, results, other, plan_records(other)))
+        say(catch(UsageError, check_same_plan, results, other, plan_records(other)))

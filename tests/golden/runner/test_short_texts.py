@@ -12,7 +12,7 @@ from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, Stage, UsageError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount
 from pathlab.runner.campaign.folders import choose_folder
-from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.hosts.facts_check import check_facts
 from pathlab.runner.hosts.lab_changes import change_settings
@@ -120,7 +120,7 @@ def test_a_change_that_cannot_be_is_named(say: Say, written: str) -> None:
 def test_another_campaign_is_named(say: Say, tmp_path: Path) -> None:
     campaign, other = (make_sample(**DATA | {"cycles": cycles}) for cycles in (2, 3))
     with store(tmp_path, campaign, plan_records(campaign)) as results:
-        say(catch(UsageError, refuse_other_plan, results, other, plan_records(other)))
+        say(catch(UsageError, check_same_plan, results, other, plan_records(other)))
 
 
 @pytest.mark.parametrize("change", ["seed", "swapped", "level", "cycle", "shorter", "longer"])
@@ -142,7 +142,7 @@ def test_the_first_difference_of_the_plan_is_named(say: Say, tmp_path: Path, cha
     }[change]
     changes = {"seed": 4} if change == "seed" else {}
     with store(tmp_path, campaign, stored, **changes) as results:
-        say(catch(UsageError, refuse_other_plan, results, campaign, plan))
+        say(catch(UsageError, check_same_plan, results, campaign, plan))
 
 
 def test_another_way_is_a_change_once(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:

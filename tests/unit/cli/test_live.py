@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import LiveView, draw_sparks, outlive_reader
+from pathlab.cli.live import LiveView, continue_after_broken_pipe, draw_sparks
 from pathlab.cli.running_table import RunningTable
 from pathlab.runner.events import (
     CampaignEnded,
@@ -239,7 +239,7 @@ def test_a_run_outlives_whoever_reads_its_output(
             raise gone
 
     monkeypatch.setattr("os.dup2", lambda _old, new: moved.append(new))
-    tell = outlive_reader(show)
+    tell = continue_after_broken_pipe(show)
     for event in EVENTS:
         tell(event)
     assert shown == EVENTS[:2]

@@ -13,11 +13,11 @@ import pytest
 
 from pathlab.errors import HostError
 from pathlab.remote.engine import (
+    check_build_machine,
     engine_version,
     find_engine,
     find_engine_of_machine,
     list_machines,
-    refuse_foreign_build,
     take_other_build,
 )
 from pathlab.remote.machines import find_own_machine
@@ -172,7 +172,7 @@ def test_another_build_is_kept_by_its_content(tmp_path: Path) -> None:
 
 def test_another_build_is_one_for_its_host(tmp_path: Path) -> None:
     foreign = write_header(tmp_path / "foreign", 183, little_endian=True)
-    refuse_foreign_build(foreign, "arm64", "far")
+    check_build_machine(foreign, "arm64", "far")
     with pytest.raises(HostError) as caught:
-        refuse_foreign_build(foreign, "x86_64", "far")
+        check_build_machine(foreign, "x86_64", "far")
     assert (caught.value.host, caught.value.stage) == ("far", "engine")

@@ -7,7 +7,7 @@ import pytest
 from pathlab.cli.results_show import print_overview
 from pathlab.cli.running_table import format_trial_line
 from pathlab.report.answer_table import render_analyses
-from pathlab.report.text import list_trial_facts, tabulate_round_trips
+from pathlab.report.text import build_round_trips_table, list_trial_facts
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.registry import ANALYSES
 from tests.builders.printed import print_text
@@ -61,5 +61,5 @@ def test_lists_and_facts_of_trials_give_the_bound(results: SyntheticResults, tmp
         dict(list_trial_facts(record, None, 1))["dRTT"] == "above 1.2 s (difference of medians: above 1.1 s)"
     )
     with StudiedResults.open(folder) as stored:
-        rows = tabulate_round_trips(record, stored, 1).rows
+        rows = build_round_trips_table(record, stored, 1).rows
     assert "above 1.24 s" in rows[0]

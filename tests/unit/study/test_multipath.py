@@ -9,7 +9,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.bond_gain import BondVerdict, SumVerdict
 from pathlab.study.analyses import Study
 from pathlab.study.answer import Answer
-from pathlab.study.multipath import BondWorth
+from pathlab.study.multipath import MeasuredBond
 from tests.builders.multipath import BONDS, EQUAL, HEADERS, SINGLES, Bonds, make_multipath_results
 from tests.builders.results import make_quickstart
 
@@ -18,7 +18,7 @@ def study(**changes: Any) -> Study:
     return Study(make_multipath_results(replace(Bonds(), **changes)))
 
 
-def find(answers: tuple[Answer[BondWorth], ...], name: str, streams: int = 8) -> BondWorth:
+def find(answers: tuple[Answer[MeasuredBond], ...], name: str, streams: int = 8) -> MeasuredBond:
     (found,) = (one.result for one in answers if one.result.name == name and one.streams == streams)
     return found
 

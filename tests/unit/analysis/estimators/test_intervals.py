@@ -27,7 +27,7 @@ def test_only_what_lies_beyond_is_cut() -> None:
     inverse = one_end.transform(lambda value: 1 / value)
     assert (inverse.low, inverse.high, inverse.limits) == (1 / 8, 1 / 3, (1 / 8, 1 / 2))
     assert one_end.extend_to(1.0).limits == (1.0, 8.0)
-    assert BUILDER.refuse(Undecided.NO_SAMPLES).cut_at(0, 1).undecided is Undecided.NO_SAMPLES
+    assert BUILDER.build_undecided(Undecided.NO_SAMPLES).cut_at(0, 1).undecided is Undecided.NO_SAMPLES
 
 
 @pytest.mark.parametrize("infinite", [1, 24, 25, 26, 40])

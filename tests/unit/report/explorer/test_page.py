@@ -15,11 +15,11 @@ from pathlab.report.explorer.page import (
     CATALOGUE,
     CATALOGUE_MAIN,
     DOCUMENTS_ID,
+    JSON_TYPE,
     LEFT_OUT_ID,
     MAIN,
     PACKED_TYPE,
     TABLE_ID,
-    TOLD_TYPE,
     read_assets,
     read_module,
     render_exported,
@@ -38,7 +38,7 @@ def exported() -> str:
 
 def test_the_served_page_has_neither_scripts_nor_styles_inside() -> None:
     reader = PageReader(render_served("Streams"))
-    assert reader.list_texts("script", without_types=(PACKED_TYPE, TOLD_TYPE)) == []
+    assert reader.list_texts("script", without_types=(PACKED_TYPE, JSON_TYPE)) == []
     assert reader.list_texts("style") == []
     loaded = [have for tag, have in reader.elements if tag == "script" or have.get("rel") == "stylesheet"]
     names = {(have.get("src") or have.get("href") or "").removeprefix("static/") for have in loaded}
@@ -64,7 +64,7 @@ def test_the_policy_of_the_exported_page_names_its_scripts_and_styles_by_digest(
     (policy,) = (have["content"] or "" for _, have in reader.elements if "http-equiv" in have)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     for tag, rule in (("script", "script-src"), ("style", "style-src")):
-        texts = reader.list_texts(tag, without_types=(PACKED_TYPE, TOLD_TYPE))
+        texts = reader.list_texts(tag, without_types=(PACKED_TYPE, JSON_TYPE))
         digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
         assert len({*digests}) == len(texts) > 0
         assert rules[rule].split() == [f"'sha256-{digest}'" for digest in digests]
@@ -104,7 +104,7 @@ def test_the_data_of_the_exported_page_is_read_back(exported: str) -> None:
 
 
 def test_what_is_left_out_is_json_that_ends_no_script(exported: str) -> None:
-    found = re.search(rf'<script type="{TOLD_TYPE}" id="{LEFT_OUT_ID}">([^<]*)</script>', exported)
+    found = re.search(rf'<script type="{JSON_TYPE}" id="{LEFT_OUT_ID}">([^<]*)</script>', exported)
     assert json.loads(found[1]) == [TITLE]
     assert "\u2028" not in found[1]
 

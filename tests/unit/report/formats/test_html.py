@@ -21,7 +21,13 @@ from pathlab.report.formats.html import (
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
-from pathlab.report.tables import build_table, flatten_facts, format_setting, tabulate_hosts, tabulate_journal
+from pathlab.report.tables import (
+    build_hosts_table,
+    build_journal_table,
+    build_table,
+    flatten_facts,
+    format_setting,
+)
 from pathlab.store.records import JournalRecord
 from tests.builders.pages import PageReader
 from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_quickstart
@@ -200,7 +206,7 @@ def test_settings_have_their_unit(name: str, value: int | None, text: str) -> No
 def test_host_facts_stand_side_by_side() -> None:
     facts = flatten_facts({"a": {"b": 1, "c": None}, "d": [1, 2], "e": True})
     assert facts == {"a.b": "1", "a.c": "–", "d": "1, 2", "e": "yes"}
-    table = tabulate_hosts("Hosts", make_hosts())
+    table = build_hosts_table("Hosts", make_hosts())
     assert [heading.label for heading in table.headings] == ["Fact", "east", "west"]
     assert ("cpu.cores", "4", "2") in table.rows
     assert ("cpu.model", "–", "Example CPU <4 GHz>") in table.rows
@@ -217,7 +223,7 @@ def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none(page:
     assert "Journal (" not in page
     assert told.index("text of &lt;started&gt;") < told.index("text of &lt;clock-jump&gt;")
     last = ("2026-01-02 03:04:05 UTC", "clock jump", "5", "text of <clock-jump>")
-    assert tabulate_journal("Journal", entries).rows[1] == last
+    assert build_journal_table("Journal", entries).rows[1] == last
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pathlab.report.plots import live
-from pathlab.report.plots.export import HEADINGS, tabulate, write_csv
+from pathlab.report.plots.export import HEADINGS, list_plot_rows, write_csv
 from pathlab.report.plots.live import describe_plot, read_library, round_numbers, seal_json, seal_script
 from pathlab.report.plots.markup import render_figure, render_printed
 from pathlab.report.plots.model import Curve, Points
@@ -99,7 +99,7 @@ def test_scripts_are_sealed() -> None:
 
 def test_tables_hold_every_number_that_is_drawn() -> None:
     sweep = make_sweep(windows=1)
-    headings, rows = tabulate(sweep)
+    headings, rows = list_plot_rows(sweep)
     assert headings == HEADINGS
     assert len(rows) == 66 + 11 + 1
     assert sum(row[-1] == "outlier" for row in rows) == 1
@@ -107,13 +107,13 @@ def test_tables_hold_every_number_that_is_drawn() -> None:
     assert isinstance(curve, Curve)
     assert rows[66][:3] == ("Throughput (Mbit/s)", "window 8 KiB", 1)
     assert [rows[66][3], rows[66][4]] == pytest.approx([curve.y[0], curve.low[0]])
-    _, fields = tabulate(make_grid())
+    _, fields = list_plot_rows(make_grid())
     assert fields[0][2:] == ("1", 3.3, None, None, "8 KiB")
     assert sum(row[3] is None for row in fields) == 1
-    _, bars = tabulate(make_bars())
+    _, bars = list_plot_rows(make_bars())
     assert len(bars) == 96
     assert bars[12][4] == pytest.approx(bars[0][5])
-    assert tabulate(make_empty())[1] == []
+    assert list_plot_rows(make_empty())[1] == []
 
 
 @pytest.mark.parametrize(

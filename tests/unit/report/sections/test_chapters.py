@@ -110,7 +110,7 @@ def test_surveys_of_the_path_become_a_chapter() -> None:
     assert np.isnan(curve.y[2])
     assert take_interval(curve)[0][1] * 1e6 == pytest.approx(second.capacity_interval.low)
     assert len(draw(inputs, "path-2").panels) == 1
-    blocks = list(build_blocks(routes.SECTION.outline(inputs)))
+    blocks = list(build_blocks(routes.SECTION.blocks(inputs)))
     rows = find_table(iter(blocks), "path-table-1").rows
     assert [row[-1] for row in rows] == ["", "", str(last.undecided).replace("-", " ")]
     assert any(isinstance(one, Paragraph) and "agree" in one.text for one in blocks)

@@ -47,7 +47,7 @@ def measured() -> ReportInputs:
 
 
 def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
-    table = find_table(build_blocks(cells.COMBINATIONS.outline(measured)), "windows-streams")
+    table = find_table(build_blocks(cells.COMBINATIONS.blocks(measured)), "windows-streams")
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
@@ -75,7 +75,7 @@ def test_windows_are_shown_as_requested_granted_and_used() -> None:
         return replace(record, window_granted_receiver_bytes=65536, flags=("lab", "window-short"))
 
     inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
-    folds = list(build_blocks(limits.SECTION.outline(inputs)))
+    folds = list(build_blocks(limits.SECTION.blocks(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows requested"))
     table = find_table(iter(fold.blocks), "windows-granted")
     labels = [heading.label for heading in table.headings]
@@ -96,7 +96,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     margin = next(iter(find_layers(plot.panels[0], Rule).values()))
     assert [margin.value, margin.low, margin.high] == pytest.approx([1.0, 1 / 1.05, 1.05])
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
-    blocks = list(build_blocks(cells.SECTION.outline(measured)))
+    blocks = list(build_blocks(cells.SECTION.blocks(measured)))
     costs = next(one for one in blocks if isinstance(one, Fold) and "Each pair" in one.title)
     table = find_table(iter(costs.blocks), "streams-windows-costs-1")
     assert [heading.label for heading in table.headings[2:]] == ["dRTT", "RV", "loss", "Jain", "CPU-s/GB"]
@@ -123,7 +123,7 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert curve.x.tolist() == [1, 2, 4]
     assert curve.y == pytest.approx(np.array([20, 22, 24]), rel=2e-3)
     assert "duration" not in plot.condition
-    rows = find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").rows
+    rows = find_table(build_blocks(duration.SECTION.blocks(inputs)), "durations-1").rows
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
 
 

@@ -1,7 +1,7 @@
 """The chapter of UDP flows and the terminal's table, from flows with known losses."""
 
 from pathlab.report.blocks import TableBlock
-from pathlab.report.datagram_table import ROWS_MAX, tabulate_flows
+from pathlab.report.datagram_table import ROWS_MAX, build_flows_table
 from pathlab.report.plots.model import Plot
 from pathlab.report.report_builder import build_document
 from pathlab.study.analyses import Study
@@ -28,5 +28,5 @@ def test_the_chapter_has_its_tables_and_figures() -> None:
 
 def test_rows_beyond_the_table_are_counted() -> None:
     many = [{"pacing_bits_per_s": 10**6 * rate} for rate in range(1, ROWS_MAX + 4)]
-    (group,) = tabulate_flows(Study(make_udp_trials(many, carry_flow, cycles=1)))
+    (group,) = build_flows_table(Study(make_udp_trials(many, carry_flow, cycles=1)))
     assert group.more == ("3 more rows: pathlab analyze RESULTS --only datagrams",)

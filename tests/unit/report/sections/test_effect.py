@@ -76,7 +76,7 @@ def test_agreement_is_that_of_the_straight_line(inputs: ReportInputs) -> None:
 
 
 def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs) -> None:
-    table = find_table(list_blocks(list(build_blocks(effect.SECTION.outline(inputs)))), "variability-table")
+    table = find_table(list_blocks(list(build_blocks(effect.SECTION.blocks(inputs)))), "variability-table")
     assert [row[1] for row in table.rows] == ["loaded", "unloaded"]
     assert [row[2] for row in table.rows] == ["224", "224"]
     assert table.rows[1][6] == "1.00 %"

@@ -13,7 +13,7 @@ from pathlab.campaign.order import PlanRow
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.interruption import Interruption
 from pathlab.runner.campaign.rate_search import RateSearches
-from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import Event, RunNotice, SearchNow
 from pathlab.store.check import check_results
@@ -75,7 +75,7 @@ def test_a_run_that_ended_is_continued_where_it_was(whole: Whole, tmp_path: Path
     create_results(tmp_path, campaign).close()
     for stop_after in (0, 1, 4, 15, 23, None):
         with Results.open(tmp_path, write=True) as results:
-            refuse_other_plan(results, campaign, plan_records(campaign))
+            check_same_plan(results, campaign, plan_records(campaign))
             ending, _, searches, _ = run_searches(results, campaign, count_link(48e6), stop_after)
             assert ending == (None if stop_after is None else "stopped")
             assert bool(searches.list_unfinished()) == (stop_after is not None)

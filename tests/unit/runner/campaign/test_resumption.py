@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.campaign.model import Campaign
-from pathlab.runner.campaign.resumption import refuse_other_plan
+from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
@@ -25,4 +25,4 @@ def test_the_same_plan_is_continued(tmp_path: Path) -> None:
     with store(tmp_path, campaign, plan_records(campaign)):
         pass
     with Results.open(tmp_path) as results:
-        refuse_other_plan(results, campaign, plan_records(make_sample(**DATA)))
+        check_same_plan(results, campaign, plan_records(make_sample(**DATA)))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pathlab.engines.spec import TrialSpec
-from pathlab.report.text import tabulate_round_trips
+from pathlab.report.text import build_round_trips_table
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.probing import ProbeTimeouts
 from pathlab.runner.trial.series import build_series
@@ -99,7 +99,7 @@ def test_more_than_half_late_leaves_the_median_above_the_wait() -> None:
     assert record.loaded_rtt_median_above_ns == 997.5 * MS  # waits of 999, 998 and 997 ms
     assert record.loaded_rtt_mean_above_ns == (400 + 999 + 998 + 997) / 4 * MS
     assert (measure_drtt(record), find_drtt_bound(record)) == (None, (3394 / 4 - 10) * MS)
-    _, lowest, median, mean, *_ = tabulate_round_trips(record, None, 1).rows[0]
+    _, lowest, median, mean, *_ = build_round_trips_table(record, None, 1).rows[0]
     assert (lowest, median, mean) == ("400 ms", "above 998 ms", "above 848 ms")
 
 
