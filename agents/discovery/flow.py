@@ -307,8 +307,8 @@ def _find_extended_error(ancillary: List[Any]) -> Optional[Tuple[int, int, int, 
 
 def _find_message(ancillary: List[Any], kinds: Tuple[Tuple[int, int], ...], size: int) -> Optional[bytes]:
     """The first control message of one of these levels and types that has so many bytes."""
-    datas = (data for level, kind, data in ancillary if (level, kind) in kinds and len(data) >= size)
-    return next(datas, None)
+    packets = (data for level, kind, data in ancillary if (level, kind) in kinds and len(data) >= size)
+    return next(packets, None)
 
 
 def _read_offender(data: bytes) -> Optional[str]:

@@ -137,7 +137,7 @@ class CourseSeries:
 
 def list_courses(columns: Mapping[str, Iterable[str]]) -> tuple[CourseSeries, ...]:
     """The courses of the stored columns (or counters) of each kind, those of most use first."""
-    serieses = [
+    listed = [
         series
         for kind, names in columns.items()
         if kind in SERIES_KINDS
@@ -149,7 +149,7 @@ def list_courses(columns: Mapping[str, Iterable[str]]) -> tuple[CourseSeries, ..
     ]
     ranks = {name: rank for rank, name in enumerate(_FIRST)}
     return tuple(
-        sorted(serieses, key=lambda item: ranks.get(item.name, len(ranks)))
+        sorted(listed, key=lambda item: ranks.get(item.name, len(ranks)))
     )  # others stay in their order
 
 
