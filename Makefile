@@ -154,7 +154,7 @@ golden: dev
 	@$(BIN)/python -m pytest -q tests/golden --accept
 	@git status --short tests/golden
 
-# Beside each other, since most use one core: each prints what it found when it is done.
+# Alongside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)
 	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text check-scripts
 

@@ -19,7 +19,7 @@ KEEP_S = 30 * 24 * 3600.0  # files that nobody used for so long are removed
 KEEP_UNFINISHED_S = 24 * 3600.0
 PREFIXES = ("agent-", "pathlab-engine-", "adapter-")
 UNFINISHED = ".new"
-DIGEST = ".sha256"  # beside what was built here: its digest
+DIGEST = ".sha256"  # alongside what was built here: its digest
 
 
 def list_cache_folders(environment: Mapping[str, str], temporary: Optional[str] = None) -> Iterator[str]:
@@ -92,7 +92,7 @@ def put_file(path: str, sha256: str, mode: int, read: Callable[[], bytes]) -> No
 
 
 def keep_built(path: str, data: bytes, mode: int) -> None:
-    """Put what this host built in its place, with its digest beside it. OSError where it cannot."""
+    """Put what this host built in its place, with its digest alongside it. OSError where it cannot."""
     write_atomically(path, data, mode)
     write_atomically(path + DIGEST, hashlib.sha256(data).hexdigest().encode("ascii"))
 

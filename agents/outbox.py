@@ -16,7 +16,7 @@ Source = Tuple[str, int]
 class Outbox:
     """Frames on their way out through a non-blocking descriptor, in order.
 
-    Records of kinds that ``hold`` names wait beside it, also in order, until it names none.
+    Records of kinds that ``hold`` names wait alongside it, also in order, until it names none.
     """
 
     def __init__(self, descriptor: int) -> None:

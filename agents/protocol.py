@@ -1,4 +1,4 @@
-"""Frames and messages between controller and agent, as in PROTOCOL.md beside this file; both sides use it.
+"""Frames and messages between controller and agent, as in PROTOCOL.md next to this file; both sides use it.
 
 A frame is ``PLF1``, the body's length in 4 bytes (big endian) and the body: one JSON object in UTF-8.
 """

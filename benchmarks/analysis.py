@@ -1,6 +1,6 @@
 """How long all analyses of a results file take, how much memory, and how both grow with the trials.
 
-``python benchmarks/analysis.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/analysis.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

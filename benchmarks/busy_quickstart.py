@@ -1,4 +1,4 @@
-"""Whether a quickstart beside busy loops recommends what an idle one does, or decides nothing.
+"""Whether a quickstart alongside busy loops recommends what an idle one does, or decides nothing.
 
 ``python benchmarks/busy_quickstart.py --out FOLDER [--runs N] [--loops N] [--idle FOLDER]``. The idle answer
 is measured first, or read from results (``--idle``). Confidence high and medium count as decided; of other
@@ -69,8 +69,8 @@ def classify_answer(result: Recommendation, idle: str) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the results of all runs")
-    parser.add_argument("--runs", type=int, default=20, help="runs beside the loops")
-    parser.add_argument("--loops", type=int, default=2, help="busy loops beside each run")
+    parser.add_argument("--runs", type=int, default=20, help="runs alongside the loops")
+    parser.add_argument("--loops", type=int, default=2, help="busy loops alongside each run")
     parser.add_argument("--idle", type=Path, help="results of an idle quickstart")
     given = parser.parse_args(arguments)
     answer = read_answer(given.idle) if given.idle else run_quickstart(given.out / "idle")

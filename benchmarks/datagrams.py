@@ -1,6 +1,6 @@
 """UDP flows against iperf3, neper's udp_stream and sockperf: received packets, rate and CPU, as ratios.
 
-``python benchmarks/datagrams.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/datagrams.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """pathlab-engine against iperf3 and neper, and against itself: rates and CPU, as ratios with their range.
 
-``python benchmarks/engine.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/engine.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How fast the explorer is in a headless Chromium, and how large its exported file.
 
-``python benchmarks/explorer.py --help`` says how; README.md beside it says what the rows mean.
+``python benchmarks/explorer.py --help`` says how; README.md alongside it says what the rows mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How accurate the lab is: goodput, round trips, losses and the emulator's CPU against what was set.
 
-``python benchmarks/fidelity.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/fidelity.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages: batches, peers' rates and round trips, bare loops in C, and what recording costs, as ratios.
 
-``python benchmarks/messages.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/messages.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 def make_tables(changes: dict[str, Any]) -> dict[str, Any]:
     """The tables of a campaign file."""
     count = changes.get("paths", 1)
-    at_once = changes.get("concurrency", 1) > 1  # from one host alone, nothing could run beside it
+    at_once = changes.get("concurrency", 1) > 1  # from one host alone, nothing could run alongside it
     sources = [HOSTS[(n + 25) % 50] if at_once else HOSTS[50] for n in range(count)]
     paths = [{"source": sources[n], "destination": HOSTS[n], **PATH} for n in range(count)]
     return {

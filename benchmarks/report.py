@@ -1,6 +1,6 @@
 """How long the report of a results file takes, how much memory, and how large its page is.
 
-``python benchmarks/report.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/report.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long `pathlab` takes for what measures nothing: help of every command, a wrong option, completion.
 
 ``python benchmarks/start_up.py [--repetitions N] [--json FILE]``. Every repetition runs each line once, in
-the opposite order every other time, and beside them the interpreter alone and two peers.
+the opposite order every other time, and alongside them the interpreter alone and two peers.
 """
 
 from __future__ import annotations

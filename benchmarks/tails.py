@@ -1,6 +1,6 @@
 """How long 10^7 round trips take from the stored histograms to the drawn tail, by the report's own code.
 
-``python benchmarks/tails.py --help`` says how; README.md beside it says what is measured.
+``python benchmarks/tails.py --help`` says how; README.md alongside it says what is measured.
 """
 
 from __future__ import annotations

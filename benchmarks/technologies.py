@@ -1,6 +1,6 @@
 """Technologies against their own benchmarks: round trips through adapters, TCP against sockperf, as ratios.
 
-``python benchmarks/technologies.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/technologies.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How often the limit verdict names the true cause: a confusion table over emulated links.
 
-``python benchmarks/verdicts.py --help`` says how; README.md beside it says what the columns mean.
+``python benchmarks/verdicts.py --help`` says how; README.md alongside it says what the columns mean.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def format_beside(value: float, marks: Sequence[float], *, digits: int = 3, kind: str = "g") -> str:
-    """Write a number with as many digits as keep it on its side of every mark: 1.0004 is not 1 beside 1.
+    """Write a number with as many digits as keep it on its side of every mark: 1.0004 is not 1 alongside 1.
 
     ``kind`` "g": significant digits, at least ``digits`` of them; "f": decimals. A value that differs from a
     mark by rounding alone is written as the mark.

@@ -1,1 +1,1 @@
-"""Technologies that are measured beside the native engine: one file each, run by the agent's host side."""
+"""Technologies that are measured alongside the native engine: one file each, run by the agent's host side."""

@@ -261,7 +261,7 @@ class AnsweringEnd:
             self._drop(part)
 
     def _start_own(self, name: str, port: int) -> ServerPart:
-        """The adapter's program, as the server or beside it."""
+        """The adapter's program, as the server or alongside it."""
         settings = {**self._settings, "port": port, "folder": self._sandbox.folder}
         words = [*self._program.words, "answer", json.dumps(settings)]
         return self._start(words, is_ours=True, name=name)

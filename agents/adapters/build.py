@@ -167,7 +167,7 @@ def _pack(entries: Mapping[str, Any]) -> bytes:
 
 
 def _read_own(folder: str, suffix: str) -> Dict[str, str]:
-    """Files of a folder beside this one, in the zip or in the package, by their paths from here on."""
+    """Files of a folder alongside this one, in the zip or in the package, by their paths from here on."""
     parent = list_adapter_folders()[0].joinpath(folder)
     paths = [path for path in parent.iterdir() if path.name.endswith(suffix)] if parent.is_dir() else []
     if not paths:

@@ -22,7 +22,7 @@ COMPILER_PACKAGES = {
     "omniidl": "omniidl",
 }
 _COMPILER_NAMES = {"cc": ("cc", "gcc", "clang"), "c++": ("c++", "g++", "clang++")}
-#: Of servers, beside PATH: an ordinary user's has no sbin, and PostgreSQL's own are in a folder by version.
+#: Of servers, besides PATH: an ordinary user's has no sbin, and PostgreSQL's own are in a folder by version.
 _MORE_FOLDERS = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 

@@ -10,7 +10,7 @@ from pathlab.agents.counters.text import read_text
 
 
 class CounterSource(NamedTuple):
-    """What is sampled beside the cores, under ``name``.
+    """What is sampled alongside the cores, under ``name``.
 
     ``read`` gives one reading, or OSError or ValueError; ``compare`` makes of two readings what a sample
     holds. ``origin`` names where it comes from.

@@ -33,7 +33,7 @@ _MAX_REPLIES = 256  # read at a time, so that a flood of them cannot hold the lo
 _HOLD_UP_NS = 100_000
 _MAX_CLOCK_READS = 8
 
-# (origin, ICMP type) to what it means; the code is kept beside it.
+# (origin, ICMP type) to what it means; the code is kept alongside it.
 _KINDS = {
     (_FROM_ICMP, 11): "time-exceeded",
     (_FROM_ICMP, 3): "unreachable",

@@ -252,7 +252,7 @@ def pool_bound(series: Sequence[NDArray[np.float64]]) -> tuple[float, float] | N
 def _expect_pooled(n: int) -> NDArray[np.float64]:
     """Expected products of neighbours and squares of n samples about their mean, at ``POOLED_RATIOS``.
 
-    Shape (2, ratios). With S the correlation matrix and M the one that takes the mean off: the sum beside the
+    Shape (2, ratios). With S the correlation matrix and M the matrix that subtracts the mean: sum next to the
     diagonal of MSM, and its trace. Cost n.
     """
     places, ratios = np.arange(n), POOLED_RATIOS[:, None]

@@ -105,7 +105,7 @@ def fit_frequency_decline(values: ArrayLike, edges: ArrayLike) -> FrequencyDecli
     ends = np.asarray(fit.conf_int(alpha=1 - CONFIDENCE_RATIO))[1] / unit
     fitted = np.asarray(fit.fittedvalues)
     flat = abs(slope * unit) < 1e-9
-    # Beside a slope of 0 the scale leaps from one infinity to the other, so no interval holds it.
+    # Alongside a slope of 0 the scale leaps from one infinity to the other, so no interval holds it.
     settled = not flat and ends[0] * ends[1] > 0
     return replace(
         decline,

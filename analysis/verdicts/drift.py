@@ -35,7 +35,7 @@ RAMP_WEIGHT = 1 / 3
 #: Median absolute deviation of normal noise over its standard deviation.
 NORMAL_DEVIATION = 0.6745
 #: Series without a change that one is compared with, those drawn for each correlation, and how many places
-#: beside its own these are.
+#: alongside its own these are.
 SIMULATED, DRAWN = 999, 600
 NEIGHBOURS = 3
 

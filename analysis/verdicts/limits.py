@@ -76,7 +76,7 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
     kernel's clock says that the receiver's window held, and most of the largest one is neither offered any
     more nor in flight); path capacity (a known line is reached, or the queue builds on the way of the data,
     the rate is flat and the windows over the unloaded RTT would carry more; without losses, or where a window
-    holds the flow, the least RTT must have risen too: else the delays come from elsewhere; beside a busy
+    holds the flow, the least RTT must have risen too: else the delays come from elsewhere; alongside a busy
     core, either that or the waits of the traffic's threads for it must be known, else path and windows stay
     undecided); return path (the RTT rises and the data's own way has at most ``BACKWARD_RATIO`` of it); the
     receiver's window (the kernel's clock); send buffer (the kernel's clock, or the requested window is filled

@@ -49,7 +49,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """The place of the chosen option, of the rival to name beside it, and why the one is preferred.
+    """The place of the chosen option, of the rival to name alongside it, and why the one is preferred.
 
     ``rival`` None: there is none. ``evidence`` is None where a tie-breaker decided.
     """

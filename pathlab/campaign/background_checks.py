@@ -41,7 +41,7 @@ def check_background(campaign: Campaign) -> Iterator[Finding]:
     settings, levels = campaign.background, list_backgrounds(campaign)
     by_network = [level for level in levels if NETWORK in PARTS[level]]
     if levels and campaign.concurrency > 1:
-        what = "a load beside one trial would disturb another one"
+        what = "a load alongside one trial would disturb another one"
         yield ("concurrency",), f"{what}; expected 1 where factors.background has other levels than none"
     if not by_network:
         return

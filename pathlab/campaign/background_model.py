@@ -1,4 +1,4 @@
-"""The ``[background]`` table: the load that the factor ``background`` puts beside the traffic of a trial."""
+"""The ``[background]`` table: the load of the factor ``background`` alongside the traffic of a trial."""
 
 from __future__ import annotations
 

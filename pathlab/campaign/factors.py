@@ -252,7 +252,7 @@ _FACTORS = (
     Factor(
         "background",
         Background,
-        "Load beside the traffic: `cpu`, `disk`, `network`, all three `combined`, or `none`; `[background]` "
+        "Load during the traffic: `cpu`, `disk`, `network`, all three `combined`, or `none`; `[background]` "
         "says where.",
         default="none",
     ),

@@ -26,7 +26,7 @@ DEFAULT_NAME = "hosts.toml"
 
 
 def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
-    """The file named, else the ``hosts.toml`` beside the campaign if there is one."""
+    """The file named, else the ``hosts.toml`` next to the campaign if there is one."""
     if named is not None:
         return named
     beside = Path(campaign_label).parent / DEFAULT_NAME

@@ -64,7 +64,7 @@ class Host(FileTable):
     """A host that takes part, besides `local` (this machine, always known) and the hosts of the lab."""
 
     transport: Literal["ssh", "local"] = Field(
-        description="How PathLab reaches the host: `ssh` (also if left out beside `address`) or `local`, "
+        description="How PathLab reaches the host: `ssh` (also if left out alongside `address`) or `local`, "
         "this machine."
     )
     address: Annotated[str | None, Field(pattern=SSH_NAME_PATTERN), AfterValidator(_check_address)] = Field(

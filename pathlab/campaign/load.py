@@ -58,7 +58,7 @@ def load_campaign(
     An override names a key by its dotted path (``trial.duration=5s``, ``lab.links.0.rate=10Mbit/s``); its
     value is TOML, or a text when it is not TOML. Paths are ``SOURCE:DESTINATION`` and replace the file's.
     Overrides count for more than the profile, the profile for more than the file. ``hosts`` is a file of
-    hosts that the paths may name, by default the ``hosts.toml`` beside the campaign. Raises CampaignError
+    hosts that the paths may name, by default the ``hosts.toml`` next to the campaign. Raises CampaignError
     with every mistake.
     """
     given = source if isinstance(source, CampaignText) else read_campaign(source)
@@ -89,7 +89,7 @@ def load_campaign(
 
 
 class SharedFile:
-    """The hosts file of a campaign: the one named, else that beside it, read when a path needs it."""
+    """The hosts file of a campaign: the one named, else that alongside it, read when a path needs it."""
 
     def __init__(self, label: str, named: Path | None) -> None:
         self._path = find_host_file(label, named)

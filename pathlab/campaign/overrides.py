@@ -22,7 +22,7 @@ def put_override(data: dict[str, Any], override: str) -> str | None:
     if not equals or not all(steps):
         return 'expected key=value such as "trial.duration=5s"'
     if steps[0] in ("profile", "profiles"):
-        return "a profile is not set key by key; expected --profile NAME, and single keys beside it"
+        return "a profile is not set key by key; expected --profile NAME, and single keys alongside it"
     try:
         value = load_toml(f"value = {written}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):

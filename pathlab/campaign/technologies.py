@@ -1,4 +1,4 @@
-"""The technologies whose round trips can be measured: one file each, with its manifest, beside the agent.
+"""The technologies whose round trips can be measured: one file each, with its manifest, next to the agent.
 
 Each is an engine of a campaign. agents/adapters/CONTRACT.md describes the files.
 """

@@ -25,7 +25,7 @@ description = {description}
 order = "random"            # drawn anew for each cycle, so that nothing in time favours one combination
 {paths}
 # What is varied: every combination of these levels is one trial in each cycle. Numbers may be a range in
-# quotes: "1..64 step x2". To leave combinations out, put a constraint beside the seed:
+# quotes: "1..64 step x2". To leave combinations out, put a constraint alongside the seed:
 # where = "streams * window <= 16MiB"
 [factors]
 streams = {streams}

@@ -78,6 +78,6 @@ def _make_harmless(segment: Segment) -> Segment:
 
 
 def print_left_out(texts: tuple[str, ...]) -> None:
-    """Print the texts that a picture does not have, so that they can stand beside it."""
+    """Print the texts that a picture does not have, so that they can stand alongside it."""
     for text in texts:
         click.echo(f"pathlab: not in the picture: {escape_line(text)}", err=True)

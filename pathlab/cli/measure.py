@@ -253,7 +253,7 @@ def _read_datagrams(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_times(settings: dict[str, Any]) -> dict[str, str]:
-    """Warm-up and duration as in a campaign file. UsageError for a time beside an amount."""
+    """Warm-up and duration as in a campaign file. UsageError for a time alongside an amount."""
     duration, warmup, transfer = (settings[name] for name in ("duration", "warmup", "transfer"))
     if transfer is None:
         text = duration or TIME

@@ -50,7 +50,7 @@ def find_path(
     reports: list[PathReport] = []
 
     def discover(session: Session, address: str) -> None:
-        """The hops are printed as they are settled, JSON at the end; beside a pipe, the steps on stderr."""
+        """The hops are printed as they are settled, JSON at the end; next to a pipe, the steps on stderr."""
         console = TerminalConsole()
         printer = None if as_json else HopPrinter(console, look_up_names if names else None)
         observers: list[PathObserver] = [] if printer is None else [printer]

@@ -66,7 +66,7 @@ TRIALS = (
 )
 
 COUNT = [column.heading for column in COMBINATIONS].index("n")
-#: Flags that change what a throughput means; they stand beside the status.
+#: Flags that change what a throughput means; they stand alongside the status.
 SHOWN_FLAGS = (Flag.RATE_MISSED, Flag.SENDER_COUNTED, Flag.TOTAL_COMPUTED, Flag.TOTALS_DIFFER)
 MESSAGES_NOTE = "For messages, host-limited trials are usable too."
 

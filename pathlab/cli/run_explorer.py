@@ -1,4 +1,4 @@
-"""The explorer beside a run: ``pathlab run --serve``."""
+"""The explorer alongside a run: ``pathlab run --serve``."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ENGINE_VARIABLE = "PATHLAB_ENGINE"
 #: Names the other build of a comparison; what of it has to have this PathLab's version, by ``--version``.
 OTHER_BUILD_OPTION = "--against"
 DRIVEN_BY = {"record": "records", "control": "commands"}
-#: In the installed package, beside the engines: {machine: SHA-256}, written by setup.py.
+#: In the installed package, next to the engines: {machine: SHA-256}, written by setup.py.
 MANIFEST = "engines.json"
 #: Sources that programs of technologies have and the engine does not, as in native/Makefile.
 HARNESS_ONLY = {"adapter/answering.c", "adapter/main.c"}

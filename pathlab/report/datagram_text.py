@@ -167,7 +167,7 @@ def format_datagram_limit(verdict: DatagramVerdict) -> str:
     if verdict.limit is DatagramLimit.PATH and (verdict.find("lost_path_ratio") or 0.0) >= SILENT_RATIO:
         text += "; `pathlab path` shows whether the path drops large packets silently (MTU)"
     for index in verdict.beside:
-        text += f"; beside it {LIMITS[index]}: {describe_limit_reason(verdict, index)}"
+        text += f"; alongside it {LIMITS[index]}: {describe_limit_reason(verdict, index)}"
     return text
 
 

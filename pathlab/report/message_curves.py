@@ -41,7 +41,7 @@ class CurveGroup(Generic[Found]):
 
     ``factors`` are those that the names are made of: they set a curve apart from all that the path was
     measured with, whether it is shown or not.
-    ``usual``: the curves that are alternatives: not of another build or recording beside the usual one, nor
+    ``usual``: the curves that are alternatives: not of another build or recording next to the usual one, nor
     of another number of sinks. ``title``: that with medium and date. ``number``: from 1, in the order of
     measurement. ``conditions``: those with the sizes of its curves.
     """

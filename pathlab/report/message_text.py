@@ -111,7 +111,7 @@ def _is_ruled_out(candidate: MessageCandidate) -> bool:
 
 
 def _describe_others(choice: MessageChoice) -> str:
-    """That no other combination is chosen beside the recommended one, and which ones are undecided."""
+    """That no other combination is chosen alongside the recommended one, and which ones are undecided."""
     others = [candidate for candidate in choice.candidates if candidate is not choice.recommended]
     if not others:
         return "No other combination was measured."

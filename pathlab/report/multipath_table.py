@@ -59,7 +59,7 @@ def _key(answer: Answer[MeasuredBond] | Answer[MemberShares]) -> tuple[object, .
 
 
 def _describe_links(combination: str, bond: MeasuredBond) -> Iterator[list[str]]:
-    """The links alone, as measured beside a bond."""
+    """The links alone, as measured alongside a bond."""
     for link in bond.links:
         spread = link.throughput_bits_per_s
         row = [f"link-{link.number}", combination, format_rate(spread.median)]

@@ -65,7 +65,7 @@ class BondView:
         return name_path(self.condition)
 
     def name_combination(self, item: Answer[MeasuredBond]) -> str:
-        """``8 streams, 1 KiB messages``: what varies beside the bond; the streams where nothing does."""
+        """``8 streams, 1 KiB messages``: what varies alongside the bond; the streams where nothing does."""
         windows = {(answer.window_bytes, answer.autotuned) for answer in self.answers}
         sizes = {answer.result.message_bytes for answer in self.answers}
         texts = [format_count(item.streams or 1, "stream")]
@@ -96,7 +96,7 @@ def list_bond_views(study: Analyses) -> tuple[BondView, ...]:
 
 
 def describe_multipath(study: Analyses) -> tuple[str, ...]:
-    """The answer, then what is beside it; empty without several links.
+    """The answer, then what is alongside it; empty without several links.
 
     The first sentence is the answer.
     """

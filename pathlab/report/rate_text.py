@@ -14,7 +14,7 @@ from pathlab.study.steadiness import CellSteadiness
 from pathlab.units import format_rate
 
 SECOND_NS = 1e9
-#: Beside a single rate to expect.
+#: Alongside a single rate to expect.
 NO_SINGLE_RATE = "no single rate to expect"
 MARK = "not steady"
 

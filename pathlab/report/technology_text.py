@@ -113,7 +113,7 @@ def choose_first_settings(settings: Iterable[TechnologySetting]) -> list[Technol
 def describe_technologies(study: Analyses) -> tuple[str, ...]:
     """The shortest and the longest round trips, overheads, what load changes; empty without any.
 
-    The first sentence is the answer, the others are beside it.
+    The first sentence is the answer, the others are alongside it.
     """
     settings = list_technology_settings(study)
     first = choose_first_settings(settings)

@@ -1,4 +1,4 @@
-"""Views saved by name beside the results: ``/api/views``.
+"""Views saved by name next to the results: ``/api/views``.
 
 GET lists those of all open results; PUT saves one in the folder of the first; DELETE removes one. Whoever
 replaces or removes a view states its text as last seen: where another browser changed it meanwhile, the

@@ -1,4 +1,4 @@
-"""Captures beside a results file: ``captures/trial-N-sender.pcapng``, ``captures/trial-N-receiver.pcapng``.
+"""Captures next to a results file: ``captures/trial-N-sender.pcapng``, ``captures/trial-N-receiver.pcapng``.
 
 A file is put in its place whole, within the transaction that stores its trial; the trial's columns have its
 length and SHA-256.

@@ -1,4 +1,4 @@
-"""A results file held against itself: every page, row, column and series, and the captures beside it."""
+"""A results file held against itself: every page, row, column and series, and the captures alongside it."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
     with translate_faults(database, subject="a plan that names a row twice"):
         for ending in ("", "-wal", "-shm"):  # of a writer that was killed
             fresh.with_name(fresh.name + ending).unlink(missing_ok=True)
-        # SQLite gives the files beside it the same mode.
+        # SQLite gives the files alongside it the same mode.
         os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
         with open_engine(fresh, write=True).begin() as connection:
             METADATA.create_all(connection)
@@ -142,7 +142,7 @@ def connect_reading(database: Path) -> sqlite3.Connection:
     """Open a file for queries alone, on a read-only medium too. Raises sqlite3.Error.
 
     SQLite makes a ``-wal`` and a ``-shm`` file for readers as well; the last connection to close removes
-    them, beside a writer that is the writer's.
+    them, alongside a writer that is the writer's.
     """
     uri = _format_uri(database, _choose_reading_mode(database))
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S, check_same_thread=False)

@@ -43,7 +43,7 @@ class HistogramError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class ExactFigures:
-    """What was counted beside a histogram, without its rounding."""
+    """What was counted alongside a histogram, without its rounding."""
 
     count: int
     min_ns: int
@@ -116,7 +116,7 @@ class HistogramLayout:
 class Histogram:
     """How often durations in ns were counted. ``places`` ascend and have a count each, none of them 0.
 
-    ``exact`` is None for an empty histogram. Where nobody counted beside it, its figures are read from the
+    ``exact`` is None for an empty histogram. Where nobody counted alongside it, its figures are read from the
     places: the edges of the outermost ones, and the mean of their middles.
     """
 
@@ -140,7 +140,7 @@ class Histogram:
 
     @classmethod
     def decode(cls, data: bytes, exact: ExactFigures | None = None) -> Self:
-        """The histogram of a V2 encoding, compressed or not; ``exact`` was stated beside it.
+        """The histogram of a V2 encoding, compressed or not; ``exact`` was stated alongside it.
 
         Raises HistogramError for other bytes, and where ``exact`` cannot be of this histogram.
         """
@@ -205,7 +205,7 @@ class Histogram:
         return self.quantile_ns(ratio) if is_quantile_stated(ratio, self.count) else None
 
     def encode(self, *, compressed: bool = True) -> bytes:
-        """The V2 encoding; the figures beside it are not part of it."""
+        """The V2 encoding; the figures alongside it are not part of it."""
         payload = _encode_counts(self.places, self.counts)
         layout = self.layout
         header = _HEADER.pack(
@@ -261,7 +261,7 @@ def _check_figures(histogram: Histogram, stated: ExactFigures | None) -> ExactFi
         for low, item, high in zip(lowest, (stated.min_ns, stated.max_ns), highest, strict=True)
     )
     if stated.count != histogram.count or not inside:
-        raise HistogramError(f"does not hold the {stated.count} values that are stated beside it")
+        raise HistogramError(f"does not hold the {stated.count} values that are stated alongside it")
     return stated
 
 

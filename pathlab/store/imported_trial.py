@@ -89,7 +89,7 @@ class ImportedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export of ours has beside the format: settings of the plan row, flags, columns, the failure.
+    """What an export of ours has alongside the format: settings of the plan row, flags, columns, the failure.
 
     ``intervals_of``: the series that its intervals are; None: as the format has them.
     """

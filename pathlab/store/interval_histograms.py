@@ -23,7 +23,7 @@ _COLUMNS = ("start_ns", "end_ns", "count", "min_ns", "max_ns", "mean_ns", "histo
 
 
 def sum_histograms(table: pa.Table) -> Histogram:
-    """The histogram of all rows; exact where the rows state minimum, maximum and mean beside it.
+    """The histogram of all rows; exact where the rows state minimum, maximum and mean alongside it.
 
     Raises HistogramError for damaged ones, and where the rows count other numbers of values.
     """

@@ -19,7 +19,7 @@ _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 
 def name_lock(database: Path) -> str:
-    """The name of the lock file beside a results file: ``results.lock`` of ``results.db``."""
+    """The name of the lock file next to a results file: ``results.lock`` of ``results.db``."""
     return database.with_suffix(".lock").name
 
 

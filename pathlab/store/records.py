@@ -324,7 +324,7 @@ class TrialRecord(MessageColumns):
         int | None, "packets that the sender's capture lost, since its ring was full"
     ] = None
     capture_sender_bytes: Annotated[
-        int | None, "size of `captures/trial-N-sender.pcapng` beside this file; N is `trial_id`"
+        int | None, "size of `captures/trial-N-sender.pcapng` next to this file; N is `trial_id`"
     ] = None
     capture_sender_sha256: Annotated[str | None, "SHA-256 of that file"] = None
     capture_sender_missing: Annotated[
@@ -337,7 +337,7 @@ class TrialRecord(MessageColumns):
         int | None, "packets that the receiver's capture lost, since its ring was full"
     ] = None
     capture_receiver_bytes: Annotated[
-        int | None, "size of `captures/trial-N-receiver.pcapng` beside this file; N is `trial_id`"
+        int | None, "size of `captures/trial-N-receiver.pcapng` next to this file; N is `trial_id`"
     ] = None
     capture_receiver_sha256: Annotated[str | None, "SHA-256 of that file"] = None
     capture_receiver_missing: Annotated[

@@ -410,7 +410,7 @@ class Analyses(
         return order.evaluate_precision(self.study_table(), rule or StopRule())
 
     def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:
-        """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.
+        """Own throughput alongside a published table's, by its levels: ``pathlab reference list`` names them.
 
         ``column`` alone, or every column. Raises ``UsageError`` for one that there is not.
         """

@@ -65,7 +65,7 @@ class BatchDelay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchingGain:
-    """One way of batching beside ``baseline``, the same condition without it.
+    """One way of batching alongside ``baseline``, the same condition without it.
 
     ``limit``: from which size on batching does not pay. ``delays``: measured at the lowest offered rate of
     each size; none where no round trips were measured. ``delay_bound_ns``: what the setting allows.
@@ -100,7 +100,7 @@ def describe_sending(condition: Condition) -> str:
 
 
 def compare_batching(table: TrialTable) -> tuple[Answer[BatchingGain], ...]:
-    """Every cell that batches messages, beside the one that differs in nothing else.
+    """Every cell that batches messages, alongside the one that differs in nothing else.
 
     The unbatched one may differ in ``no_delay`` as well: where both were measured, there is an answer for
     each, and the one that sends at once comes first. A batched cell without any has no answer.

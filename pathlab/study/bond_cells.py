@@ -1,4 +1,4 @@
-"""Trials over several links: by the way in which the links are used, beside each link alone."""
+"""Trials over several links: by the way in which the links are used, alongside each link alone."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Candidate:
 
     @property
     def testable(self) -> bool:
-        """Whether tests may take its trials: no provisional ones, nor those beside them."""
+        """Whether tests may take its trials: no provisional ones, nor those alongside them."""
         return self.throughput_bits_per_s.interval.undecided is not Undecided.PROVISIONAL
 
     @property

@@ -20,7 +20,7 @@ _TCP_ALONE = ("no_delay", "cork")
 LONE = "median"
 #: Factors that name first; a later one whose levels go with those before it is not named.
 NAMED_FIRST = ("transport", "placement", "encoding", "batch_bytes", "no_delay", "cork")
-#: How a level is named beside others; "" for one that needs no name beside the other level.
+#: How a level is named alongside others; "" for one that needs no name alongside the other level.
 WORDS: Mapping[str, Callable[[Level], str]] = {
     "transport": str,
     "placement": lambda level: {
@@ -40,7 +40,7 @@ WORDS: Mapping[str, Callable[[Level], str]] = {
 CORES = ("cpus_sender", "cpus_receiver")
 #: Factors that the name of the technology says, where it is named.
 OF_THE_TECHNOLOGY = ("transport", "engine", "wait")
-#: What is no part of a combination: it runs along the curves, or is named beside the combination.
+#: What is no part of a combination: it runs along the curves, or is named alongside the combination.
 UNNAMED = ("message_bytes", "write_bytes", "reply", "message_rate_per_s")
 #: Factors of the program that measures: their levels are compared with each other, not recommended.
 OF_THE_TOOL = ("build", "recording")
@@ -87,7 +87,7 @@ def list_combinations(table: TrialTable, setting: str = "message_bytes") -> tupl
 
 
 def choose_usual(combinations: Iterable[Found]) -> list[Found]:
-    """Those of the usual build and recording, where others are measured beside them."""
+    """Those of the usual build and recording, where others are measured alongside them."""
     kept = list(combinations)
     for name in OF_THE_TOOL:
         kept = [item for item in kept if item.read(name) == find_default(name)] or kept

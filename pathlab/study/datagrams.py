@@ -180,7 +180,7 @@ def read_sample_histograms(source: StudySource, part: Sample) -> dict[str, Count
 
 
 def compare_offloads(table: TrialTable) -> tuple[Answer[OffloadGain], ...]:
-    """Every combination with GSO, GRO or both beside the one without, in pairs of a cycle."""
+    """Every combination with GSO, GRO or both alongside the one without, in pairs of a cycle."""
     answers = []
     for streams, window, every in select_datagrams(table, *OFFLOADS):
         if find_lab_limited(every).all():

@@ -83,7 +83,7 @@ class InspectedCapture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterCheck:
-    """A number of the engine beside that of the sender's capture; None: not known."""
+    """A number of the engine alongside that of the sender's capture; None: not known."""
 
     name: str
     unit: str
@@ -246,7 +246,7 @@ def _read_least_rtt(stored: StudySource, trial_id: int) -> float | None:
 def _check_counters(
     record: TrialRecord, least_rtt_ns: float | None, captures: Sequence[InspectedCapture]
 ) -> Iterator[CounterCheck]:
-    """The engine's numbers beside those of the sender's capture; one that lacks packets has no counts."""
+    """The engine's numbers alongside those of the sender's capture; one that lacks packets has no counts."""
     sender = next((capture for capture in captures if capture.end == "sender"), None)
     if sender is None:
         return

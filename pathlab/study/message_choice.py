@@ -86,7 +86,7 @@ class LoadFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCandidate:
-    """One setup beside the targets. ``judged`` decide: the load at the target's rate or the next above first.
+    """One setup and the targets. ``judged`` decide: the load at the target's rate or the next above first.
 
     ``judged`` is empty where no offered rate is that high; ``top`` is the highest that was offered, and
     ``highest`` the highest that was carried.
@@ -177,7 +177,7 @@ def choose_setups(table: TrialTable, target: MessageTarget) -> tuple[MessageChoi
 def _list_alternatives(
     table: TrialTable,
 ) -> Iterator[tuple[tuple[MessageSetup, int], Sequence[MessageLoad]]]:
-    """The loads of each setup and size but those of another build or recording beside the usual one."""
+    """The loads of each setup and size but those of another build or recording alongside the usual one."""
     every = list(list_rate_series(table))
     usual = set(choose_usual(dict.fromkeys(setup for (setup, _), _ in every)))
     yield from (item for item in every if item[0][0] in usual)
@@ -316,7 +316,7 @@ def _add_ratio(candidate: MessageCandidate, shift: GroupShift) -> MessageCandida
 def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
     """The loads of every path and size that no other beats in rate and p99, by ascending rate.
 
-    Loads whose rate a trial missed are left out, and other builds or recordings beside the usual one. Pareto
+    Loads whose rate a trial missed are left out, and other builds or recordings next to the usual one. Pareto
     front by medians; what intervals do not decide is named in ``rivals``.
     """
     groups: dict[tuple[tuple[str, str, str], int], list[Answer[FrontPoint]]] = {}

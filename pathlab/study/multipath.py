@@ -132,7 +132,7 @@ def make_bond_answer(group: BondGroup, cell: BondCell, result: Any) -> Answer[An
 
 
 def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
-    """Each link alone that was measured beside a bond."""
+    """Each link alone that was measured alongside a bond."""
     return tuple(
         LinkRate(number=link.variant.link, throughput_bits_per_s=measure_rates(link.sample.rates_bits_per_s))
         for link in group.find_links(cell)

@@ -432,7 +432,7 @@ def _measure_forward_rise(
 
 
 def _list_even(counts: Floats) -> Flags:
-    """Which of the counts are like those beside them: within one, bytes may be taken for evenly spread."""
+    """Which of the counts are like those alongside them: within one, bytes may be taken for evenly spread."""
     most = np.fmax(np.roll(counts, 1), np.roll(counts, -1))
     least = np.fmin(np.roll(counts, 1), np.roll(counts, -1))
     result: Flags = (counts * EVEN_RATIO >= most) & (least * EVEN_RATIO >= counts)

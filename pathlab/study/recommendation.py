@@ -79,7 +79,7 @@ class Recommendation:
     """What to use under one condition (a path, and every setting besides streams and window).
 
     ``reference_bits_per_s`` is what shares are of, ``reference`` says which rate that is. ``candidates`` are
-    in ascending (window, streams). ``medium`` is the condition's. ``rival`` is the combination to name beside
+    in ascending (window, streams). ``medium`` is the condition's. ``rival`` is the combination to name with
     the recommended one, which is preferred to it for ``preferred_for``, shown by ``preferred_by`` (None: a
     tie-breaker); ``rival_rate`` compares its rate with that of the recommended one. ``undecided`` are the
     combinations that would be preferred if they carried enough; ``more_cycles`` would probably decide about
@@ -418,7 +418,7 @@ def _list_likely(evaluated: Sequence[Candidate], best: Candidate | None) -> list
 
 
 def _choose(pool: Sequence[Candidate], margin_ns: float) -> tuple[Candidate, Candidate | None, Preference]:
-    """The one to prefer, the rival to name beside it, and why."""
+    """The one to prefer, the rival to name alongside it, and why."""
     result = prefer([item.option for item in pool], margin_ns)
     return pool[result.chosen], None if result.rival is None else pool[result.rival], result
 

@@ -20,7 +20,7 @@ from pathlab.study.message_rates import MESSAGE_SIZE, read_level
 from pathlab.study.selection import NOT_MEASURED, VOID_FLAGS, Rules, select
 from pathlab.study.trials import Condition, TrialTable
 
-#: Transports that the published tables of TCP are set beside.
+#: Transports that the published tables of TCP are set alongside.
 _TCP = ("tcp", "mptcp")
 #: The published column of a placement and an encoding, unbatched and batched.
 _PUBLISHED = {
@@ -53,7 +53,7 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceOverlay:
-    """Own results of one cell beside one published column, by level, ascending; ``matched`` levels have both.
+    """Own results of one cell and one published column, by level, ascending; ``matched`` levels have both.
 
     ``step_bits_per_s`` is the unit of the published figures' last digit.
     """
@@ -69,7 +69,7 @@ class ReferenceOverlay:
 def compare_with_reference(
     table: TrialTable, name: str, column: str | None
 ) -> tuple[Answer[ReferenceOverlay], ...]:
-    """Every cell whose plan sets what the reference goes by, beside each of its columns (``quantity``).
+    """Every cell whose plan sets what the reference goes by, next to each of its columns (``quantity``).
 
     Levels are matched where they are equal; nothing is interpolated. Host-limited trials are taken, since the
     published figures speak of hosts as well, and are named among the warnings. Results whose plan does not
@@ -143,7 +143,7 @@ def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[s
 def compare_column(
     levels: Floats, rates_bits_per_s: Floats, reference: ReferenceTable, title: str
 ) -> ReferenceOverlay:
-    """The rates of trials at these levels beside a published column."""
+    """The rates of trials at these levels alongside a published column."""
     published = dict(zip(reference.columns[reference.level], reference.columns[title], strict=True))
     rows = tuple(
         _compare_level(

@@ -38,7 +38,7 @@ NOT_POSITIVE = "not-positive"
 #: More connections than a host has ports: a stored count beyond it is a fault of who wrote it.
 STREAMS_MAX = 2**16
 #: The columns, loaded and unloaded, whose difference is dRTT: that of the averages. Whatever says dRTT alone
-#: means it; that of the medians stands beside it where its name says so.
+#: means it; that of the medians stands alongside it where its name says so.
 DRTT_COLUMNS = ("loaded_rtt_mean_ns", "unloaded_rtt_mean_ns")
 DRTT_MEDIAN_COLUMNS = ("loaded_rtt_median_ns", "unloaded_rtt_median_ns")
 #: A mean of equal figures may come out lower than they are by so little.

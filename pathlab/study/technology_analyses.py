@@ -28,7 +28,7 @@ _GROUP = AnswerColumn("setting", "group", meaning="placement, cores, background 
 
 
 class TechnologyAnalyses(LatencyAnalyses):
-    """Round trips of technologies beside those of PathLab's own transports."""
+    """Round trips of technologies alongside those of PathLab's own transports."""
 
     #: Manifests by name; None: those that are installed.
     technology_facts: Facts | None = None

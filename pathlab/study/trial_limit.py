@@ -26,7 +26,7 @@ GROWN = ("snd_wnd_bytes", "snd_cwnd_segments", "snd_mss_bytes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleLimit:
-    """The verdict on the flow of a trial and the figures beside it; None where one was not measured.
+    """The verdict on the flow of a trial and the figures alongside it; None where one was not measured.
 
     ``windows_bits_per_s`` is what the requested windows carry over ``windows_rtt_ns``. Ratios are medians of
     streams: of time held by the receiver's window, by a full send buffer, without data to send, and of bytes
@@ -84,7 +84,7 @@ def classify_record(source: StudySource, trial_id: int, record: TrialRecord, *, 
 def describe_limit(
     reading: FlowReading, *, offered_bytes: float | None = None, congestion_bytes: float | None = None
 ) -> SingleLimit:
-    """The limit of a flow that was read, with the figures beside it."""
+    """The limit of a flow that was read, with the figures alongside it."""
     streams = reading.streams
     rtt_ns = reading.rtt_unloaded_ns or reading.rtt_loaded_ns
     busy = [_divide(stream.busy_s, stream.steady_s) for stream in streams]

@@ -13,7 +13,7 @@ public final class Harness {
         /** Opens a connection, which all requests of a stream use. */
         Client connect(Settings settings) throws Exception;
 
-        /** The server, or the responder beside one: calls ready with its port, then serves until the process ends. */
+        /** The server, or the responder alongside one: calls ready with its port, then serves until the process ends. */
         default void answer(Settings settings, IntConsumer ready) throws Exception {
             throw new AdapterError("contract", settings.name + " has no answer()");
         }

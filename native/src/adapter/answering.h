@@ -1,4 +1,4 @@
-/* The answering end of an adapter's program: its own server, or the responder beside a third-party one. */
+/* The answering end of an adapter's program: its own server, or the responder alongside a third-party one. */
 #ifndef PL_ANSWERING_H
 #define PL_ANSWERING_H
 

@@ -86,7 +86,7 @@ static int try_address(const struct pl_flow *flow, const char *text, int64_t por
     int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
     if (fd < 0)
         return -1;
-    /* Beside a socket of IPv4 on the same port. */
+    /* Alongside a socket of IPv4 on the same port. */
     if (listens_on_all(flow) && pl_address_family(&address) == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     *cause = listen_on(fd, &address);

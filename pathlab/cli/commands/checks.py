@@ -223,7 +223,7 @@ def check_figure(given: Given) -> None:
 
 
 def check_report(given: Given) -> None:
-    """The report's place takes files: ``out``, else beside the results, of a figure the working folder."""
+    """The report's place takes files: ``out``, else next to the results, of a figure the working folder."""
     results = given["results"]
     places = [locate_database(path).parent for path in results]
     if len(results) > 1 and (given["figure"] is not None or set(given["formats"]) - set(RESULTS_FORMS)):

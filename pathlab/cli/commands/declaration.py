@@ -88,7 +88,7 @@ HOSTS_FILE = option(
     "--hosts",
     "hosts_file",
     type=PATH,
-    help=f"File with tables of hosts. [default: {HOST_FILE_NAME} beside the campaign, if it is there]",
+    help=f"File with tables of hosts. [default: {HOST_FILE_NAME} next to the campaign, if it is there]",
 )
 ACCEPT_KEYS = flag(
     "--accept-new-host-keys",
@@ -138,6 +138,6 @@ CHOICES = (
         "--hosts",
         type=PATH,
         metavar="FILE",
-        help=f"Hosts by name, for the paths; else {HOST_FILE_NAME} beside the campaign.",
+        help=f"Hosts by name, for the paths; else {HOST_FILE_NAME} next to the campaign.",
     ),
 )

@@ -23,7 +23,7 @@ command = declare(
     option(
         "--out",
         type=PATH,
-        help="File (jsonl, hdr, openmetrics) or folder (the others) to make; default: beside the results.",
+        help="File (jsonl, hdr, openmetrics) or folder (the others) to make; default: next to the results.",
     ),
     option("--trial", "trials", type=int, multiple=True, help="Number of a trial; may be repeated."),
     option("--series/--no-series", "with_series", default=True, help="Series too (parquet, csv, jsonl)."),

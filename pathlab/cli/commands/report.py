@@ -25,7 +25,7 @@ command = declare(
     option(
         "--out",
         type=PATH,
-        help="File to write; default: report.html (.pdf, .md, .json), explorer.html beside the results.",
+        help="File to write; default: report.html (.pdf, .md, .json), explorer.html next to the results.",
     ),
     option(
         "--figure",

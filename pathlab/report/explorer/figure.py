@@ -379,7 +379,7 @@ def _draw_dots(curve: ExploredCurve, number: int, curves: int, places: _Places) 
 
 
 def _cut_dots(layer: Layer, x: Axis, y: Axis) -> Layer:
-    """Dots beyond the limits of an axis are left out: they would be drawn beside the panel."""
+    """Dots beyond the limits of an axis are left out: they would be drawn alongside the panel."""
     if not isinstance(layer, Points):
         return layer
     inside = np.ones(len(layer.x), dtype=np.bool_)

@@ -79,7 +79,7 @@ def _read_file(name: str) -> bytes:
 
 
 def render_served(title: str) -> str:
-    """The page for a server: scripts and style sheets are files beside it, under ``static/``."""
+    """The page for a server: scripts and style sheets are files alongside it, under ``static/``."""
     return _render(title, mode="served", head=_link_sheets(), tail=_link_scripts((BEGIN, *LIBRARIES, BUNDLE)))
 
 

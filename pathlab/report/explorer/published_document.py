@@ -36,7 +36,7 @@ def _write_table(table: ReferenceTable) -> dict[str, Any]:
 
 
 def _list_measures(table: ReferenceTable, column: str) -> dict[str, list[float]]:
-    """The figures of a column by the column of trials that they are beside."""
+    """The figures of a column by the column of trials that they are alongside."""
     rates = [rate * GBPS for rate in table.columns[column]]
     scale = find_scale(THROUGHPUT).size
     result = {THROUGHPUT: [rate / scale for rate in rates]}

@@ -248,7 +248,7 @@ def _write_grants(reading: SettingReading) -> str:
 
 
 def _write_evidence(evidence: Sequence[Evidence]) -> Document | None:
-    """Every figure that the limit was read from, beside its threshold."""
+    """Every figure that the limit was read from, next to its threshold."""
     met = {True: "met", False: "not met", None: ""}
     rows = []
     for item in evidence:

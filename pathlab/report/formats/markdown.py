@@ -1,4 +1,4 @@
-"""The report as Markdown (CommonMark, tables as on GitHub); its figures are SVG and CSV files beside it."""
+"""The report as Markdown (CommonMark, tables as on GitHub); its figures are SVG and CSV files next to it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def write_markdown(report: Report, out: Path) -> Path:
-    """Write the text to ``out`` and each figure, with its numbers, into ``figures_folder(out)`` beside it.
+    """Write the text to ``out`` and each figure, with its numbers, into ``figures_folder(out)`` alongside it.
 
     Returns the path of the text. Raises StoreError where one of them cannot be written.
     """

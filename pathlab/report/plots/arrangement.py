@@ -34,7 +34,7 @@ TICKS_ACROSS, TICKS_UPWARDS = 8, 5
 LEAST_SHARE = 0.7  # of the height of a panel in a narrow figure
 TITLE_LINES, CONDITION_LINES, NAME_LINES = 3, 2, 3
 ROW_LETTERS, LABEL_LETTERS = 28, 14  # of the name of a row, and of a level below an axis, in one line
-NAMES_SHARE = 0.42  # of the width of a figure, at most, for names beside its axis
+NAMES_SHARE = 0.42  # of the width of a figure, at most, for names alongside its axis
 TURNED_INCH = 1.1  # at most, of a name that is written upwards
 FIELD_POINTS_MIN, FIELD_POINTS_SHARE = 4.5, 0.8  # of a number in a field: least size, and of the other type
 NARROW_INCH, OVERHANG_INCH = 1.2, 0.12  # of a panel; how far its labels reach beyond the ends of its axis
@@ -42,7 +42,7 @@ COLUMNS_MAX = 3  # of panels side by side
 LEAST_LINES, LEAST_WIDTH_LINES = 3.2, 3.0  # of its ticks' type, in the height and the width of a panel
 TIGHT_LINES = 1.6  # in its height, where there is no room for more
 _PASSES = 4  # until labels and the room for them agree
-# Of the legend, in sizes of its type: sample of a line, gap beside it, between columns and between rows.
+# Of the legend, in sizes of its type: sample of a line, gap alongside it, between columns and between rows.
 HANDLE_RATIO, HANDLE_GAP_RATIO, COLUMN_GAP_RATIO, ROW_GAP_RATIO = 2.0, 0.8, 2.0, 0.4
 LEGEND_ROW_RATIO = 1.2  # height of a row of one line with its gap, less what a line has above its letters
 
@@ -268,7 +268,7 @@ class _Arranger:
         self.row_names = [self._write_rows(panel.y) for panel in plot.panels]
 
     def arrange(self) -> Arrangement:
-        """Titles of y axes beside them where they fit there, else above their panels. Raises NoRoomError.
+        """Titles of y axes alongside them where they fit there, else above their panels. Raises NoRoomError.
 
         Panels are one below the other, or side by side where a given height has no room for that.
         """

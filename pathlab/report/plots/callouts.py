@@ -1,4 +1,4 @@
-"""Places of the texts inside a panel: beside a ringed point, at a line, above points."""
+"""Places of the texts inside a panel: next to a ringed point, at a line, above points."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Curve:
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
     value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
-    else. ``solid``: without the dashes of its slot. ``faint``: thin and pale, for published figures beside
+    else. ``solid``: without the dashes of its slot. ``faint``: thin and pale, for published figures alongside
     own ones. ``dotted``: a dot inside open markers. ``texts``: what is written above each point, "" for
     nothing.
     """
@@ -81,7 +81,7 @@ class Curve:
     dotted: bool = False
 
 
-#: The side of a callout that has no room beside its point.
+#: The side of a callout that has no room alongside its point.
 LEGEND = "legend"
 #: Sides of a point for its callout, the preferred first.
 CALLOUT_SIDES = (

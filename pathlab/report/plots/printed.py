@@ -153,7 +153,7 @@ def draw_plot_figure(plot: Plot, style: Path | str | None = None, look: FigureLo
 def _draw_sheet(ready: Plot, look: FigureLook) -> tuple[Figure, tuple[str, ...]]:
     """A figure as ``look`` wants it in the style that is set, and the texts that are left out of it.
 
-    Without a title the sentence about the figure is left out as well: it belongs into the text beside it.
+    Without a title the sentence about the figure is left out as well: it belongs into the text alongside it.
     """
     width, height = look.size_inch or _read_size() or (WIDTH_INCH, None)
     sheet = Sheet(width=width, height=height)

@@ -68,7 +68,7 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
 def _name(group: CurveGroup[Gain], name: str, answer: Gain) -> str:
     if sum(curve.found.condition == answer.condition for curve in group.curves) < 2:
         return name
-    return f"{'' if name == LONE else f'{name}, '}beside {describe_sending(answer.result.baseline)}"
+    return f"{'' if name == LONE else f'{name}, '}alongside {describe_sending(answer.result.baseline)}"
 
 
 def plot_gains(group: CurveGroup[Gain]) -> Drawing:

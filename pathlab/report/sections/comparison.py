@@ -202,7 +202,7 @@ def _describe_point(row: ComparisonRow, names: CellNames) -> str:
 def _build_table(
     rows: Sequence[ComparisonRow], name: str, comparison: ResultsComparison, names: CellNames
 ) -> TableBlock:
-    """Every combination of one metric; beside the verdict its p-value and why it is undecided."""
+    """Every combination of one metric; alongside the verdict its p-value and why it is undecided."""
     columns = list_change_columns(rows, comparison, names)
     headings = [f"{column.name} ({column.unit})" if column.unit else column.name for column in columns]
     cells = [list(column.texts) for column in columns]

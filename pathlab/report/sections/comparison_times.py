@@ -11,7 +11,7 @@ OTHER_PATH = "How the path differs between these times is part of every differen
 
 
 def warn_of_times(comparison: ResultsComparison, label: str) -> str | None:
-    """The sentence beside the answer where ``label`` was measured at other hours than the first results.
+    """The sentence alongside the answer where ``label`` was measured at other hours than the first results.
 
     Or where hours or days lie between the two.
     """

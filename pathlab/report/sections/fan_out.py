@@ -117,7 +117,7 @@ def list_fan_out_sentences(study: Analyses) -> Iterator[str]:
 
 
 def describe_fan_out(answers: Answers) -> str:
-    """What the most sinks receive beside the fewest, and how evenly."""
+    """What the most sinks receive alongside the fewest, and how evenly."""
     fewest, most = answers[0].result, answers[-1].result
     alone = format_spread(fewest.total_messages_per_s, format_frequency)
     total = format_spread(most.total_messages_per_s, format_frequency)

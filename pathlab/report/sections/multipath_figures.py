@@ -37,7 +37,7 @@ def draw_gains(view: BondView) -> Drawing:
         if answer.result.gain is not None and answer.result.gain.gain is not None
     ]
     if not known:
-        return Drawing(empty="no bond has every link alone beside it")
+        return Drawing(empty="no bond has every link alone alongside it")
     names = list(dict.fromkeys(item.result.name for item in known))
     axis = build_row_axis("Bond", names)
     heights = dict(zip(names, axis.ticks or (), strict=True))

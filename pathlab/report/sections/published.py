@@ -1,4 +1,4 @@
-"""Published tables of message sizes beside own results: faint curves, and the ratios."""
+"""Published tables of message sizes alongside own results: faint curves, and the ratios."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _draw_noise(rows: Sequence[ComparisonRow]) -> Iterator[Layer]:
 
 
 def _build_changes_table(comparison: LevelComparison) -> Iterator[Block]:
-    """For each level and metric every combination, with the noise of the combination beside the verdict."""
+    """For each level and metric every combination, with its verdict and the noise of the combination."""
     if not comparison.found.rows:
         return
     names = name_cells(comparison.found.rows)

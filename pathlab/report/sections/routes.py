@@ -33,7 +33,7 @@ COLUMNS = (
 )
 #: Most hops that are named along the axis by their addresses: in a report, and in a file of the path alone.
 NAMED_HOPS, NAMED_HOPS_ALONE = 3, 6
-LABELLED_HOPS = 7  # of which the rates have room beside each other
+LABELLED_HOPS = 7  # of which the rates have room alongside each other
 TITLE = "Capacity and latency along the path"
 #: Times to a hop, by their names in the document.
 TRIPS = {
@@ -105,7 +105,7 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
 
 
 def _choose_labelled(hops: Sequence[float], narrowest: int | None) -> set[float]:
-    """The hops whose rates are written: the narrowest, then all those with room beside the others."""
+    """The hops whose rates are written: the narrowest, then all those with room alongside the others."""
     chosen: set[float] = set()
     for hop in sorted(hops, key=lambda hop: hop != narrowest):
         if all(abs(hop - other) >= len(hops) / LABELLED_HOPS for other in chosen):

@@ -98,7 +98,7 @@ def build_streams_axis(levels: Sequence[int]) -> Axis:
 
 
 def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Floats:
-    """Positions of streams for one of ``count`` windows: a little beside their level."""
+    """Positions of streams for one of ``count`` windows: a little alongside their level."""
     step = position - (count - 1) / 2
     moved: Floats = streams + SHIFT_RATIO * max(axis.ticks or (1.0,)) * step
     if axis.scale is Scale.LOG2:
@@ -170,7 +170,7 @@ def _draw_windows(
 
 
 def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> Floats:
-    """Positions of trials of any window: a little beside their number of streams."""
+    """Positions of trials of any window: a little alongside their number of streams."""
     windows, across = sample.window_bytes, np.full(len(sample), np.nan)
     for position, window in enumerate(condition.every_window):
         inside = np.isnan(windows) if window is None else windows == window

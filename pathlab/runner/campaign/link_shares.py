@@ -75,7 +75,7 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
 
 
 def _list_places(topology: Topology, host: str, peer: str, *, multipath: bool) -> Iterator[Place]:
-    """The directions on the way; with a bond any link beside another may take it all."""
+    """The directions on the way; with a bond any link alongside another may take it all."""
     for number, end in topology.steps(host, peer):
         node = topology.links[number].between[end]
         for beside in topology.beside(number) if multipath else (number,):

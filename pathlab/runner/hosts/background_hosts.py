@@ -1,4 +1,4 @@
-"""Where the load of the factor ``background`` runs, and what it does there with no trial beside it."""
+"""Where the load of the factor ``background`` runs, and what it does there with no trial alongside it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Place = tuple[str, str, Background]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadAlone:
-    """A load with no trial beside it; ``rates`` is None where it does not run, for this ``reason``."""
+    """A load with no trial alongside it; ``rates`` is None where it does not run, for this ``reason``."""
 
     source: str
     destination: str
@@ -82,7 +82,7 @@ class BackgroundLoads:
         return LoadedHost(session=self._environment.session(name), disk_folder=folder)
 
     def measure_alone(self, path: TrialPath, level: Background) -> BackgroundRates:
-        """What the load does with no trial beside it; measured once."""
+        """What the load does with no trial alongside it; measured once."""
         index = (path.source, path.receiving_host, level)
         if index not in self._alone:
             plan = self.plan(path, level)

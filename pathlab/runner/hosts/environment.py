@@ -290,7 +290,7 @@ class Environment:
     def probe_method(self, path: TrialPath) -> str:
         """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path.
 
-        ``none`` where no echo answers either beside an engine that was started by hand.
+        ``none`` where no echo answers either alongside an engine that was started by hand.
         """
         if path.by_hand is not None:
             return self._choose_probes_by_hand(path, path.by_hand)

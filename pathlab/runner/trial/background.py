@@ -1,4 +1,4 @@
-"""The load beside the traffic of one trial: started, verified by what it states of itself, and removed.
+"""The load alongside the traffic of one trial: started, verified by what it states of itself, and removed.
 
 Cores and disks are loaded by the engine's ``load`` on the hosts themselves, a network by the engine's own
 ``send`` and ``receive`` on another pair of hosts. All of it runs at the niceness of ``[background]`` and
@@ -215,7 +215,7 @@ class BackgroundLoad:
                 job.wait(END_TIMEOUT_S)
 
     def run_alone(self) -> BackgroundRates:
-        """Start it with no trial beside it, and stop it again; what it did from its first rate on."""
+        """Start it with no trial alongside it, and stop it again; what it did from its first rate on."""
         try:
             self.start()
             self.begin()

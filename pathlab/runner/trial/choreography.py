@@ -67,7 +67,7 @@ class TrialData:
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
     traffic_began: bool = False
     engine_sha256: str | None = None  # of the sender's engine
-    background: BackgroundRates | None = None  # of the load beside the traffic
+    background: BackgroundRates | None = None  # of the load alongside the traffic
     captures: dict[str, CapturedEnd] = field(default_factory=dict)  # by end: sender, receiver
     bond: BondReading | None = None  # of the links under the trial
     control_bits_per_s: float | None = None  # of the busiest conversation with an agent; None: no network

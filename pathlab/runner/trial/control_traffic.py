@@ -13,7 +13,7 @@ from pathlab.errors import PathlabError
 from pathlab.remote.session import Session
 from pathlab.units import SECOND_NS
 
-#: From this share of the path's rate on, traffic beside the trial's own changes what is measured.
+#: From this share of the path's rate on, traffic alongside the trial's own changes what is measured.
 SHARE_MAX_RATIO = 0.01
 #: Records that a trial does not need before its end.
 PROBE_RECORDS = ("probe", "round_trips")

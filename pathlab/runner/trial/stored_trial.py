@@ -18,7 +18,7 @@ from pathlab.store.results import Results
 
 REASON_MAX_CHARACTERS = 1000
 #: What records can raise of which each kept its schema: a sum of more than 64 bits, a histogram that counts
-#: other values than are stated beside it, intervals or streams that belong to no other record. Values keep
+#: other values than are stated alongside it, intervals or streams that belong to no other record. Values keep
 #: the types of their schema: a TypeError or AttributeError is a mistake of ours and ends the run.
 _CONTRADICTIONS = (PathlabError, ArithmeticError, LookupError, ValueError)
 

@@ -96,7 +96,7 @@ class _Totals:
 def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     """The trials of every test in a file, None where it is not iperf3's.
 
-    A test that measured nothing is left out beside others. The second test's ``part`` is ``2-forward`` and so
+    A test that measured nothing is left out if others did. The second test's ``part`` is ``2-forward`` and so
     on. Raises StoreError where no test measured anything.
     """
     outputs = join_outputs(given.values)

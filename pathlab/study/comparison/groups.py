@@ -80,7 +80,7 @@ class ComparedResults:
 def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Settings that trials are grouped by, and those that only some results name, which are not compared.
 
-    Files of other programs name every setting that is out of the ordinary: beside them, an unnamed setting
+    Files of other programs name every setting that is out of the ordinary: alongside them, an unnamed setting
     has its default. Nobody knows the default of a trial's times.
     """
     rows = [settings for source in sources for settings in source.settings.values()]

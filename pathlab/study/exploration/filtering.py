@@ -12,7 +12,7 @@ from pathlab.study.exploration.columns import ExploredColumn
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view import Filter, LevelFilter, RangeFilter, View
 
-#: Name of the filter by words beside those of columns, none of which is called so.
+#: Name of the filter by words alongside those of columns, none of which is called so.
 TEXT = ""
 _SPACES = re.compile("[ \t\n\r\f\v]+")
 

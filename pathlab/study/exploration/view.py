@@ -57,7 +57,7 @@ class View:
 
     ``baseline`` is the level of ``colour`` that others are compared with, ``against`` how. ``overlay`` names
     a published table. ``where`` has a filter for each column that trials are chosen by, ``text`` words that
-    they hold in any text. ``trial`` (``A:12``) is open beside the figure with the ``series``
+    they hold in any text. ``trial`` (``A:12``) is open next to the figure with the ``series``
     (``KIND.COLUMN``). Limits of axes are in the units of their columns.
     """
 

@@ -2,7 +2,7 @@
 import { TRIAL } from "./constants.js";
 import { indexNumbers } from "./number_levels.js";
 
-/** Name of the filter by words beside those of columns, none of which is called so. */
+/** Name of the filter by words alongside those of columns, none of which is called so. */
 const TEXT = "";
 const SPACES = /[ \t\n\r\f\v]+/;
 // What was computed of a column or a table, until its values are others.

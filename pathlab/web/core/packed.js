@@ -160,7 +160,7 @@ class TrialTable {
 
   /**
    * Adds trials of a running campaign. A row has values by column name: a number, seconds of a time, a level
-   * of a category; what is missing was not measured. Beside them `flags` (names) and `reason` (why the trial
+   * of a category; what is missing was not measured. Alongside them `flags` (names) and `reason` (why the trial
    * does not count; null: it counts).
    * @param {LiveRow[]} rows
    */

@@ -13,7 +13,7 @@ import { fill, findFocused, getPart, make, makeId, makeLabel, makeSelect } from 
 import { findRow, readDetails } from "./trials.js";
 
 const LEAST_PX = 120;
-// Beside the part shown as much again is read on either side, so that moving it shows no gap at once.
+// Alongside the part shown as much again is read on either side, so that moving it shows no gap at once.
 const BESIDE = 1;
 const WAIT_MS = 120;
 const LEAST_SHARE = 1e-7;

@@ -1,4 +1,4 @@
-// One trial in full, beside the figure: why it failed or does not count, its limit, series, settings,
+// One trial in full, next to the figure: why it failed or does not count, its limit, series, settings,
 // figures, and its neighbours in time. Everything is text that Python wrote.
 import { createCourseChart } from "./course.js";
 import { fill, findFocused, getPart, make } from "./dom.js";

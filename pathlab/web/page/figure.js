@@ -150,7 +150,7 @@ function scatterOf(row) {
   return (mixed * 2246822519 >>> 0) / 4294967296;
 }
 
-// Where a curve's points lie: side by side in their level on an axis of levels, else beside their value.
+// Where a curve's points lie: side by side in their level on an axis of levels, else alongside their value.
 // A level of colour has the same place in every panel.
 /**
  * @param {Axis} axis
@@ -170,7 +170,7 @@ function shifter(axis, levels, places, how) {
   return (curve) => (x) => step ? fromShare(how.across, toShare(how.across, x) + aside(curve) * step) : x;
 }
 
-// Room beside the outermost values for curves that are set apart.
+// Room next to the outermost values for curves that are set apart.
 /** @param {View} view @param {Curve[]} curves @param {number} ys */
 function padFor(view, curves, ys) {
   const most = new Set(curves.map((curve) => curve.colourLevel)).size;

@@ -1,4 +1,4 @@
-// Views that were saved by name beside the results: opened by a link, saved, replaced, removed.
+// Views that were saved by name next to the results: opened by a link, saved, replaced, removed.
 import { fill, make, makeLabel } from "./dom.js";
 
 /** @type {App} */
@@ -110,7 +110,7 @@ function mount(root, shared) {
   app = shared;
   parts.status = make("p", { class: "soft", data: { status: "saved" } });
   parts.list = make("ul", { class: "views", hidden: true });
-  parts.none = make("p", { class: "soft" }, "No view is saved beside these results.");
+  parts.none = make("p", { class: "soft" }, "No view is saved alongside these results.");
   if (!app.source.views) {
     fill(
       root,
