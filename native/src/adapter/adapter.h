@@ -50,8 +50,8 @@ struct pl_adapter {
     int (*ask)(void *connection, const uint8_t *request, size_t bytes, const uint8_t **reply,
                size_t *reply_bytes, struct pl_adapter_error *error);
     void (*close)(void *connection);
-    /* The server, or the responder alongside a third-party server. Calls `ready` with the port once requests are
-     * answered (a responder: with the given port), then goes on until the process ends. -1: failed. NULL:
+    /* The server, or the responder alongside a third-party server. Calls `ready` with the port once requests
+     * are answered (a responder: with the given port), then goes on until the process ends. -1: failed. NULL:
      * the technology has neither. */
     int (*answer)(const struct pl_adapter_settings *settings, void (*ready)(unsigned port),
                   struct pl_adapter_error *error);

@@ -16,7 +16,8 @@ struct pl_flow;
 struct pl_stream;
 struct pl_worker;
 
-/* What a kind counts alongside bytes, and how records and text state it. `samples` is what create() returned. */
+/* What a kind counts besides bytes, and how records and text state it. `samples` is what create() returned.
+ */
 struct pl_kind_counts {
     void *(*create)(const struct pl_flow *flow); /* NULL when memory ran out */
     void (*free)(void *samples);

@@ -1,5 +1,5 @@
-/* Breaches of the protocols of messages and datagrams: failures of a stream that stand alongside the errnos of
- * its calls. */
+/* Breaches of the protocols of messages and datagrams: failures of a stream that stand alongside the errnos
+ * of its calls. */
 #ifndef PL_BREACH_H
 #define PL_BREACH_H
 
