@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from pathlab.errors import (
     UsageError,
 )
 from pathlab.escaping import escape_line
+from pathlab.host_names import parse_destination
 from pathlab.store.flags import Status
 from pathlab.units import parse_time_ns, parse_wait_ns
 
@@ -147,6 +149,12 @@ def _check_receiver(ends: tuple[str, str], settings: dict[str, Any]) -> None:
         raise UsageError(
             "--receiver is for one HOST, which this machine measures to",
             hint="pathlab measure HOST --receiver PORT",
+        )
+    zone = parse_destination(ends[1]).address.partition("%")[2]
+    if zone and not zone.isdecimal() and zone not in (name for _, name in socket.if_nameindex()):
+        raise UsageError(
+            f"'{ends[1]}': this machine has no interface '{zone}'",
+            hint="`ip link` lists them; write an address such as fe80::1%eth0",
         )
     options = {"udp": "--udp", "message": "--message", "transport": "--transport"}
     if not settings["reverse"]:  # the sender counts what its kernel took, which may be far ahead of the path

@@ -79,6 +79,7 @@ MISTAKES = (
     "measure local --json --summary",
     "measure local --probe-timeout 0s",
     "measure local --receiver 5210",
+    "measure fe80::2%nosuch0 --receiver 5210",
     "measure local --history /usr",
     "measure local --bytes 0",
     "measure local --rate 1",
