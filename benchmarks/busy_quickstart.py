@@ -28,7 +28,7 @@ SPIN = "while True: pass"
 
 @contextlib.contextmanager
 def keep_busy(loops: int) -> Iterator[None]:
-    """So many endless loops, on any core."""
+    """Run this number of endless loops, on any core."""
     started = [subprocess.Popen([sys.executable, "-I", "-S", "-c", SPIN]) for _ in range(loops)]
     try:
         yield

@@ -120,15 +120,15 @@ def _find_place(values: Floats, factor: float) -> int:
     return int(beyond[0]) - 1 if beyond.size else values.size - 1
 
 
-def _find_interval(indices: Floats, levels: Floats) -> Interval:
-    builder = IntervalBuilder(n=indices.size, method=METHOD)
-    result = ordered_median_interval(indices + 1)  # from 0, below which no place is
+def _find_interval(ranks: Floats, levels: Floats) -> Interval:
+    builder = IntervalBuilder(n=ranks.size, method=METHOD)
+    result = ordered_median_interval(ranks + 1)  # from 0, below which no place is
     if result.limits is None:
         return builder.build_undecided(result.undecided or Undecided.TOO_FEW_SAMPLES)
     low, high = math.floor(result.limits[0] + 1e-9) - 1, math.ceil(result.limits[1] - 1e-9) - 1
     if high >= levels.size - 1 or low < 0:
         return builder.build_undecided(Undecided.BEYOND_RANGE)
-    least, most = levels[int(indices.min())], levels[int(indices.max())]
+    least, most = levels[int(ranks.min())], levels[int(ranks.max())]
     return builder.build(levels[low], levels[high]).cut_at(float(least), float(most))
 
 

@@ -63,7 +63,7 @@ def explain_retransmissions(
     base_rtt_ns: int | None,
     sack_permitted: bool | None,
 ) -> Retransmissions:
-    """The cause of each retransmission in ``places`` of ``data``; ``duplicate_acks``: of each of ``acks``.
+    """The cause of each retransmission in ``indices`` of ``data``; ``duplicate_acks``: of each of ``acks``.
 
     ``base_rtt_ns``: shortest RTT from end to end, None: not known. ``sack_permitted`` False: neither SACK nor
     tail-loss probes; None: not known.

@@ -55,7 +55,7 @@ class SentData:
         return len(self.rows)
 
     def ends_at(self, indices: Rows | Integers | Flags | slice) -> Integers:
-        """The first sequence number behind each segment of ``places``."""
+        """The first sequence number behind each segment of ``indices``."""
         ends: Integers = self.starts[indices] + self.lengths[indices]
         return ends
 

@@ -51,13 +51,13 @@ def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> F
         indices = np.flatnonzero(same) + start
         rows = acks.rows[indices]
         bare = (back.payload_bytes[rows] == 0) & (back.flags[rows] & (SYN | FIN) == 0)
-        alike = back.windows[rows] == back.windows[acks.rows[indices - 1]]
+        same_window = back.windows[rows] == back.windows[acks.rows[indices - 1]]
         sent = find_latest(data.numbers, acks.numbers[indices])
         last = np.maximum(sent, 0)
         high = np.maximum(data.high_before[last], data.ends_at(last))
         outstanding = (sent >= 0) & (high > acks.own_acks[indices])
         bare &= back.windows[rows] > 0
-        result[indices] = bare & (alike | selective[rows]) & outstanding
+        result[indices] = bare & (same_window | selective[rows]) & outstanding
     return result
 
 

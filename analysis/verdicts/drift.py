@@ -270,7 +270,7 @@ def _combine(gains: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
 
 
 def _select_steady(n: int, index: int) -> NDArray[np.float64]:
-    """The larger statistic in each of many steady series whose best correlation is about at ``place``."""
+    """The larger statistic in each of many steady series whose best correlation is about at ``index``."""
     # As ``serial.bound_order`` corrects the bias of a short series.
     middle = int(np.searchsorted(CORRELATIONS, (CORRELATIONS[index] + 1 / n) / (1 - 3 / n)))
     around = np.arange(middle - NEIGHBOURS, middle + NEIGHBOURS + 1)

@@ -87,7 +87,7 @@ def read_pcapng(file: CaptureFile, notes: CaptureNotes) -> Iterator[RecordBatch]
 def _follow_blocks(
     piece: bytes, index: int, section: _Section, notes: CaptureNotes, packets: list[int]
 ) -> tuple[int, int | None, _DamageError | None]:
-    """Collect packets' blocks from ``place`` on: where it stopped, the type of the block there, damage.
+    """Collect packets' blocks from ``index`` on: where it stopped, the type of the block there, damage.
 
     It stops at a section and at an interface, which change what packets behind them mean; other blocks are
     read. The type is None at the end of what the piece has whole.
@@ -161,7 +161,7 @@ def _begin_section(piece: bytes, index: int, section: _Section, notes: CaptureNo
 
 
 def _find_order(piece: bytes, index: int) -> str | None:
-    """The byte order of the section that begins at ``place``."""
+    """The byte order of the section that begins at ``index``."""
     return next((order for order in "<>" if _read_word(piece, index + 8, order) == _ORDER_MAGIC), None)
 
 

@@ -231,7 +231,7 @@ def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> Non
         moved = dataclasses.replace(record, plan_row=row.row, cycle=row.cycle)
         series = {kind: results.series_table(number, kind) for kind in kinds.get(number, ())}
         place = functools.partial(copy_captures, results.folder, number, merged.folder)
-        merged.add_trial(moved, series, origin=origins.get(number), index=place)
+        merged.add_trial(moved, series, origin=origins.get(number), put_files=place)
 
 
 def find_databases(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A results file held against itself: every page, row, column and series, and the captures alongside it."""
+"""Check the integrity of a results file: every page, row, column and series, and its captures."""
 
 from __future__ import annotations
 

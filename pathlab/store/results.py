@@ -233,13 +233,13 @@ class Results:
         series: Mapping[str, pa.Table],
         *,
         origin: OriginRecord | None = None,
-        index: Callable[[int], object] | None = None,
+        put_files: Callable[[int], object] | None = None,
     ) -> int:
         """Store one trial with its series in one transaction and return its id.
 
-        ``origin`` says where an imported trial comes from; its number is replaced. ``place`` puts the files
-        of a trial of this number in their place before it is committed. When this returns, the trial is on
-        the disk. Raises UsageError for a value, a kind of series or a series that does not fit or that a
+        ``origin`` says where an imported trial comes from; its number is replaced. ``put_files`` puts the
+        files of a trial of this number in their place before it is committed. When this returns, the trial is
+        on the disk. Raises UsageError for a value, a kind of series or a series that does not fit or that a
         reader would refuse, StoreError when the trial could not be stored.
         """
         row, blobs = build_row(trial), encode_blobs(series)
@@ -249,8 +249,8 @@ class Results:
             if origin is not None:
                 known = dataclasses.replace(origin, trial_id=number)
                 connection.execute(sa.insert(ORIGIN), build_row(known))
-            if index is not None:
-                index(number)
+            if put_files is not None:
+                put_files(number)
         return number
 
     def trials(self, **where: Any) -> pd.DataFrame:

@@ -231,8 +231,8 @@ def _name_cells(cells: Sequence[BondCell]) -> tuple[BondCell, ...]:
     """The cells with names: the level of ``bond``, and what else differs among cells of that level."""
     named = []
     for cell in cells:
-        alike = [item.variant for item in cells if item.variant.bond == cell.variant.bond]
-        varying = [name for name in VARIANTS if len({item.get(name) for item in alike}) > 1]
+        same_bond = [item.variant for item in cells if item.variant.bond == cell.variant.bond]
+        varying = [name for name in VARIANTS if len({item.get(name) for item in same_bond}) > 1]
         named.append(replace(cell, name=_name_variant(cell.variant, varying)))
     return tuple(named)
 

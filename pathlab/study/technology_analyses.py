@@ -121,7 +121,7 @@ class TechnologyAnalyses(LatencyAnalyses):
     def is_of_technologies(self, item: object) -> bool:
         """Whether this is of messages one after the other on a path where a technology was measured so.
 
-        ``one`` has a ``setup`` and the offered rate; a knee or a front is of offered rates.
+        ``item`` has a ``setup`` and the offered rate; a knee or a front is of offered rates.
         """
         if not isinstance(item, MessageLatency | LoadTail) or item.offered_messages_per_s is not None:
             return False

@@ -226,11 +226,11 @@ def choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
 
 def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, str]:
     """Each setup by its technology, with what sets it apart from others of the same technology."""
-    alike: dict[str, list[MessageSetup]] = {}
+    by_technology: dict[str, list[MessageSetup]] = {}
     for setup in setups:
-        alike.setdefault(name_technology(setup), []).append(setup)
+        by_technology.setdefault(name_technology(setup), []).append(setup)
     names: dict[MessageSetup, str] = {}
-    for result in alike.values():
+    for result in by_technology.values():
         own = [name for name in list_varying(result) if name in OWN_SETTINGS]
         names |= {setup: name_message_combination(setup, ("transport", *own)) for setup in result}
     return names

@@ -99,8 +99,8 @@ def _escape_texts(value: Any) -> Any:
         return value if isinstance(value, Scale) else escape_controls(value)
     if isinstance(value, tuple):
         escaped = tuple(map(_escape_texts, value))
-        alike = all(item is other for item, other in zip(escaped, value, strict=True))
-        return value if alike else escaped
+        unchanged = all(item is other for item, other in zip(escaped, value, strict=True))
+        return value if unchanged else escaped
     if not is_dataclass(value) or isinstance(value, type):
         return value
     result = {field.name: getattr(value, field.name) for field in fields(value)}

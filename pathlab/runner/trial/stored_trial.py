@@ -28,9 +28,9 @@ def store_trial(
     spec: TrialSpec,
     data: TrialData,
     outcome: Outcome,
-    index: Callable[[int], object] | None = None,
+    put_files: Callable[[int], object] | None = None,
 ) -> TrialRecord:
-    """Store a trial as its records describe it, and return its row; ``place`` as of ``Results.add_trial``.
+    """Store a trial as its records describe it, and return its row; ``put_files``: see ``Results.add_trial``.
 
     Each record kept its schema when it arrived. Where they contradict each other, or a reader could not read
     what follows from them, nothing of them is stored, and the trial is a failed one that says so. Raises
@@ -41,10 +41,10 @@ def store_trial(
     except _CONTRADICTIONS as error:
         record, tables = _build_failed(spec, data, outcome, error)
     try:
-        results.add_trial(record, tables, index=index)
+        results.add_trial(record, tables, put_files=put_files)
     except UsageError as error:
         record, tables = _build_failed(spec, data, outcome, error)
-        results.add_trial(record, tables, index=index)
+        results.add_trial(record, tables, put_files=put_files)
     return record
 
 

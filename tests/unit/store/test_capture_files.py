@@ -49,7 +49,7 @@ def add_captured(results: Results, row: int, content: bytes = BYTES, **changed: 
         number = results.add_trial(
             trial,
             {},
-            index=lambda number: lost.extend(place_captures(results.folder, number, {"sender": file})),
+            put_files=lambda number: lost.extend(place_captures(results.folder, number, {"sender": file})),
         )
     assert lost == []
     return number
