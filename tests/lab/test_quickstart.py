@@ -13,6 +13,7 @@ import pathlab
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.usable import is_usable
 from tests.integration.running import running
 from tests.patience import PATIENCE_S
 from tests.require import require_namespaces
@@ -27,8 +28,8 @@ LAB_RETRIES = 6
 def check_against_truth(folder: Path) -> None:
     """Full cells within 1 % of the line, idle RTT within 1 ms, lone streams within 10 % of W / RTT.
 
-    Full cells add what their windows hold beyond the line; the others add next to nothing. A cell's trials in
-    which the emulator was late count only where it has no others.
+    Full cells add what their windows hold beyond the line; the others add next to nothing. Trials that other
+    work on this machine disturbed say nothing, and no cell lacks others on an idle one.
     """
     with pathlab.open(folder) as results:
         records = results.records(status="complete")
@@ -38,16 +39,15 @@ def check_against_truth(folder: Path) -> None:
     assert {record.congestion_sender for record in records} == {"cubic"}
     assert {record.window_granted_sender_bytes for record in records} == {65536, 131072}
     cells: dict[tuple[int, int], list[TrialRecord]] = {}
-    for record in sorted(records, key=lambda record: Flag.LAB_LIMITED in record.flags):
-        cell = cells.setdefault((record.streams, record.window_requested_bytes or 0), [])
-        if not cell or Flag.LAB_LIMITED not in record.flags or Flag.LAB_LIMITED in cell[0].flags:
-            cell.append(record)
-    assert cells.keys() == {(streams, window) for streams in (1, 4, 8) for window in (32768, 65536)}
+    planned = {(streams, window) for streams in (1, 4, 8) for window in (32768, 65536)}
+    assert {(record.streams, record.window_requested_bytes) for record in records} == planned
+    for record in records:
+        if is_usable(record):
+            cells.setdefault((record.streams, record.window_requested_bytes or 0), []).append(record)
     for cell in cells.values():
-        undisturbed = [record for record in cell if Flag.LAB_LIMITED not in record.flags]
         # A receiver that had to wait delivers what it held in one burst, which is flagged.
-        over = sum(Flag.OVER_LINE_RATE in record.flags for record in undisturbed)
-        assert over <= max(1, len(undisturbed) // 2)
+        over = sum(Flag.OVER_LINE_RATE in record.flags for record in cell)
+        assert over <= max(1, len(cell) // 2)
         # The quickest probes: a busy machine delays many, and hastens none.
         idle_ns = statistics.median(record.unloaded_rtt_min_ns or 0.0 for record in cell)
         assert idle_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
@@ -57,17 +57,15 @@ def check_against_truth(folder: Path) -> None:
     }
     product = RATE_BITS_PER_S * BASE_RTT_NS / 8e9
     full = {cell: rate for cell, rate in medians.items() if cell[0] * cell[1] > 1.2 * product}
-    assert full == pytest.approx(
-        dict.fromkeys([(8, 32768), (4, 65536), (8, 65536)], RATE_BITS_PER_S), rel=0.01
-    )
-    for streams, window in ((1, 32768), (1, 65536), (4, 32768)):
-        # A window is carried once in the round trip that the same trial measured.
-        carried = [
-            (record.throughput_bits_per_s or 0.0) * (record.loaded_rtt_mean_ns or 0.0) / 8e9
-            for record in cells[streams, window]
-        ]
-        assert statistics.median(carried) == pytest.approx(streams * window, rel=0.10)
+    assert full == pytest.approx(dict.fromkeys(full, RATE_BITS_PER_S), rel=0.01)
     for (streams, window), cell in cells.items():
+        if (streams, window) not in full:
+            # A window is carried once in the round trip that the same trial measured.
+            carried = [
+                (record.throughput_bits_per_s or 0.0) * (record.loaded_rtt_mean_ns or 0.0) / 8e9
+                for record in cell
+            ]
+            assert statistics.median(carried) == pytest.approx(streams * window, rel=0.10)
         rises = [(record.loaded_rtt_mean_ns or 0.0) - (record.unloaded_rtt_mean_ns or 0.0) for record in cell]
         queued_ns = max(0.0, streams * window * 8e9 / RATE_BITS_PER_S - BASE_RTT_NS)
         assert statistics.median(rises) == pytest.approx(queued_ns, abs=3e6)
@@ -102,7 +100,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("quickstart")
     with running(["run", "quickstart", "--out", "out"], base) as run:
         status, screen = run.read_to_end(timeout_s=4 * PATIENCE_S)
-    assert status == 0, screen
+    assert status in (0, 7), screen  # 7: this machine is too busy to emulate the link
     return base / "out"
 
 
@@ -115,10 +113,13 @@ def test_the_answer_is_the_smallest_that_fills_the_link(folder: Path, tmp_path: 
     words = ["report", str(folder), "--format", "md", "--out", str(out), "--quiet"]
     subprocess.run([sys.executable, "-m", "pathlab", *words], check=True)
     text = " ".join(out.read_text(encoding="utf-8").split())
-    # "Probably" or "Provisional" where other work kept this machine from emulating. Too few trials may
-    # then be left to see that 8 x 32 KiB, which fills the link too, adds 2 ms more.
-    choices = ["4 streams with a 64 KiB", *(["8 streams with a 32 KiB"] if "lab-limited" in text else [])]
-    assert re.search(rf"(Use|Probably|Provisional:) ({'|'.join(choices)}) window", text), text[:2000]
+    answer = re.search(r"(Use|Probably|Provisional:) (\d streams with a \d+ KiB) window", text)
+    with pathlab.open(folder) as results:
+        disturbed = not all(is_usable(record) for record in results.records())
+    # Too few trials may then be left to decide, or to see that 8 x 32 KiB, which fills the link too, adds
+    # 2 ms more.
+    choices = ["4 streams with a 64 KiB", *(["8 streams with a 32 KiB"] if disturbed else [])]
+    assert answer[2] in choices if answer else disturbed, text[:2000]
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") >= 2  # the answer and its trial
     assert not re.search(r'(src|href)="https?://', re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
