@@ -70,22 +70,18 @@ bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct 
     case V6_NONE:
         return true;
     case V6_WITHOUT_ZONE:
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.60s' is a link-local address: add the interface, such as fe80::1%%eth0", flag,
-                     text);
-        return false;
+        return pl_error_usage(
+            error, "--%s: '%.60s' is a link-local address: add the interface, such as fe80::1%%eth0", flag,
+            text);
     case V6_UNKNOWN_ZONE:
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.60s' names no interface of this host: add one of ip link, such as "
-                     "fe80::1%%eth0",
-                     flag, text);
-        return false;
+        return pl_error_usage(error,
+                              "--%s: '%.60s' names no interface of this host: add one of ip link, such as "
+                              "fe80::1%%eth0",
+                              flag, text);
     case V6_OTHER_TEXT:
         break;
     }
-    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' is not a numeric IPv4 or IPv6 address", flag,
-                 text);
-    return false;
+    return pl_error_usage(error, "--%s: '%.60s' is not a numeric IPv4 or IPv6 address", flag, text);
 }
 
 int pl_address_family(const struct pl_address *address)

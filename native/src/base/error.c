@@ -65,22 +65,38 @@ void pl_error_escape(const char *text, char *out, size_t bytes)
     out[used] = 0;
 }
 
-void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
-                  const char *format, ...)
+static void fill(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
+                 const char *format, va_list arguments)
 {
     if (e == NULL || e->status != PL_OK)
         return;
     e->status = status;
     e->errno_value = errno_value;
     (void)snprintf(e->stage, sizeof e->stage, "%s", stage);
-    va_list arguments;
-    va_start(arguments, format);
     char text[sizeof e->text];
     int written = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     if (errno_value != 0 && written >= 0 && (size_t)written + 4 < sizeof text)
         (void)snprintf(text + written, sizeof text - (size_t)written, ": %s", strerror(errno_value));
     pl_error_escape(text, e->text, sizeof e->text); /* the quoted text may come from anywhere */
+}
+
+bool pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
+                  const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fill(e, status, stage, errno_value, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool pl_error_usage(struct pl_error *e, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fill(e, PL_USAGE, "options", 0, format, arguments);
+    va_end(arguments);
+    return false;
 }
 
 int pl_error_print(const struct pl_error *e, const char *subcommand)

@@ -17,9 +17,12 @@ struct pl_error {
 };
 
 /* Fills `e` unless it holds an earlier failure, which is the cause of the later ones. With an errno the
- * system's text is appended to the line, which is escaped. `e` may be NULL. */
-void pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
+ * system's text is appended to the line, which is escaped. `e` may be NULL. Always false, for the caller to
+ * return. */
+bool pl_error_set(struct pl_error *e, enum pl_status status, const char *stage, int errno_value,
                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The same for flags that are wrong: PL_USAGE, stage "options". */
+bool pl_error_usage(struct pl_error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies a text as far as it fits. All bytes but printable ASCII become \xNN, since they may act on a
  * terminal. */

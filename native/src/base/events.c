@@ -38,17 +38,16 @@ static bool open_descriptors(struct pl_events *events, struct pl_error *error)
 {
     events->signal_fd = pl_signals_open();
     events->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (events->signal_fd < 0 || events->timer_fd < 0) {
-        pl_error_set(error, PL_RESOURCES, "events", errno, "cannot open a signal and a timer descriptor");
-        return false;
-    }
+    if (events->signal_fd < 0 || events->timer_fd < 0)
+        return pl_error_set(error, PL_RESOURCES, "events", errno,
+                            "cannot open a signal and a timer descriptor");
     return true;
 }
 
 struct pl_events *pl_events_open(const char *control, struct pl_error *error)
 {
     if (control[0] != 0 && strcmp(control, "stdin") != 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--control must be stdin, not '%.20s'", control);
+        pl_error_usage(error, "--control must be stdin, not '%.20s'", control);
         return NULL;
     }
     struct pl_events *events = calloc(1, sizeof *events);

@@ -22,8 +22,7 @@ bool pl_limit_memory(int64_t bytes, struct pl_error *error)
     limit.rlim_cur = (rlim_t)bytes;
     if (setrlimit(RLIMIT_DATA, &limit) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "limits", errno, "--memory-limit-bytes cannot be set");
-    return false;
+    return pl_error_set(error, PL_SETUP, "limits", errno, "--memory-limit-bytes cannot be set");
 }
 
 bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
@@ -35,12 +34,10 @@ bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
-        pl_error_set(
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed)
+        return pl_error_set(
             error, PL_RESOURCES, "descriptors", 0,
             "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or use fewer streams",
             (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
-        return false;
-    }
     return true;
 }

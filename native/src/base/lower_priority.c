@@ -39,10 +39,8 @@ bool pl_lower_priority(int64_t nice, struct pl_error *error)
     int failure = pthread_setschedparam(pthread_self(), SCHED_OTHER, &ordinary);
     if (failure == 0 && getpriority(PRIO_PROCESS, 0) < nice && setpriority(PRIO_PROCESS, 0, (int)nice) != 0)
         failure = errno;
-    if (failure != 0) {
-        pl_error_set(error, PL_SETUP, "priority", failure, "cannot set the niceness %d", (int)nice);
-        return false;
-    }
+    if (failure != 0)
+        return pl_error_set(error, PL_SETUP, "priority", failure, "cannot set the niceness %d", (int)nice);
     lower_session(nice);
     return true;
 }

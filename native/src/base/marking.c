@@ -27,38 +27,31 @@ static bool set_octet(int fd, int family, const struct pl_marking *marking, stru
                           (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
     bool v6 = family == AF_INET6;
     if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &requested,
-                   sizeof requested) != 0) {
-        pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
-        return false;
-    }
+                   sizeof requested) != 0)
+        return pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
     int64_t kept = pl_marking_octet(fd, family);
-    if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn) {
-        pl_error_set(error, PL_SETUP, "marking", 0,
-                     "--ecn: the kernel controls the ECN bits of this socket (for TCP see net.ipv4.tcp_ecn)");
-        return false;
-    }
-    if (marking->dscp >= 0 && kept >> 2 != marking->dscp) {
-        pl_error_set(error, PL_SETUP, "marking", 0, "--dscp %lld: the kernel kept %lld instead",
-                     (long long)marking->dscp, (long long)(kept >> 2));
-        return false;
-    }
+    if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn)
+        return pl_error_set(
+            error, PL_SETUP, "marking", 0,
+            "--ecn: the kernel controls the ECN bits of this socket (for TCP see net.ipv4.tcp_ecn)");
+    if (marking->dscp >= 0 && kept >> 2 != marking->dscp)
+        return pl_error_set(error, PL_SETUP, "marking", 0, "--dscp %lld: the kernel kept %lld instead",
+                            (long long)marking->dscp, (long long)(kept >> 2));
     return true;
 }
 
 bool pl_marking_apply(int fd, int family, const struct pl_marking *marking, struct pl_error *error)
 {
-    if (marking->device[0] != 0 && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, marking->device,
-                                              (socklen_t)strlen(marking->device)) != 0) {
-        pl_error_set(error, PL_SETUP, "marking", errno, "--device %.20s cannot be used", marking->device);
-        return false;
-    }
+    if (marking->device[0] != 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, marking->device, (socklen_t)strlen(marking->device)) != 0)
+        return pl_error_set(error, PL_SETUP, "marking", errno, "--device %.20s cannot be used",
+                            marking->device);
     if (marking->fwmark >= 0) {
         const uint32_t mark = (uint32_t)marking->fwmark;
-        if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) != 0) {
-            pl_error_set(error, PL_SETUP, "marking", errno,
-                         "--fwmark %lld was refused (it needs CAP_NET_ADMIN)", (long long)marking->fwmark);
-            return false;
-        }
+        if (setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark) != 0)
+            return pl_error_set(error, PL_SETUP, "marking", errno,
+                                "--fwmark %lld was refused (it needs CAP_NET_ADMIN)",
+                                (long long)marking->fwmark);
     }
     return (marking->dscp < 0 && marking->ecn < 0) || set_octet(fd, family, marking, error);
 }

@@ -83,7 +83,7 @@ int pl_parse_choice(const char *flag, const char *text, const char *const *names
         int added = snprintf(listed + length, sizeof listed - length, "%s%s", i > 0 ? ", " : "", names[i]);
         length += added > 0 && (size_t)added < sizeof listed - length ? (size_t)added : 0;
     }
-    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is none of %s", flag, text, listed);
+    pl_error_usage(error, "--%s: '%.40s' is none of %s", flag, text, listed);
     return -1;
 }
 
@@ -192,20 +192,16 @@ static bool parse_integer(const struct written *written, const char *text, struc
         return true;
     if (unit != PL_UNIT_NONE && pl_parse_quantity(text, unit, option->minimum, option->maximum, target))
         return true;
-    if (unit == PL_UNIT_NONE) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.40s' is not an integer from %" PRId64 " to %" PRId64, option->name, text,
-                     option->minimum, option->maximum);
-        return false;
-    }
+    if (unit == PL_UNIT_NONE)
+        return pl_error_usage(error, "--%s: '%.40s' is not an integer from %" PRId64 " to %" PRId64,
+                              option->name, text, option->minimum, option->maximum);
     char least[PL_QUANTITY_BYTES];
     char most[PL_QUANTITY_BYTES];
     pl_format_exact_quantity(option->minimum, unit, least);
     pl_format_exact_quantity(option->maximum, unit, most);
-    pl_error_set(error, PL_USAGE, "options", 0, "--%.*s: '%.40s' is not %s, from %s to %s",
-                 written->with_unit ? (int)stem : (int)strlen(option->name), option->name, text,
-                 pl_unit_expectation(unit), least, most);
-    return false;
+    return pl_error_usage(error, "--%.*s: '%.40s' is not %s, from %s to %s",
+                          written->with_unit ? (int)stem : (int)strlen(option->name), option->name, text,
+                          pl_unit_expectation(unit), least, most);
 }
 
 static bool is_switch_value(const char *text)
@@ -227,9 +223,7 @@ static bool parse_value(const struct written *written, const char *text, struct 
             *(bool *)option->target = text[0] == 'y';
             return true;
         }
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is neither yes nor no", option->name,
-                     text);
-        return false;
+        return pl_error_usage(error, "--%s: '%.40s' is neither yes nor no", option->name, text);
     }
     return false;
 }
@@ -254,8 +248,8 @@ static int parse_argument(const struct pl_options *options, char **argv, int lef
         written.value = argv[0];
     }
     if (written.option == NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "unknown flag '%.60s'; see pathlab-engine %s --help",
-                     argv[0], options->subcommand);
+        pl_error_usage(error, "unknown flag '%.60s'; see pathlab-engine %s --help", argv[0],
+                       options->subcommand);
         return 0;
     }
     *given |= UINT64_C(1) << (written.option - options->table);
@@ -267,7 +261,7 @@ static int parse_argument(const struct pl_options *options, char **argv, int lef
         used = 2;
     }
     if (written.value == NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s needs a value", argv[0] + 2);
+        pl_error_usage(error, "--%s needs a value", argv[0] + 2);
         return 0;
     }
     return parse_value(&written, written.value, error) ? used : 0;
@@ -291,8 +285,8 @@ enum pl_options_outcome pl_options_parse(const struct pl_options *options, int a
     for (size_t i = 0; i < options->count; i++) {
         if (!options->table[i].required || (given & UINT64_C(1) << i) != 0)
             continue;
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s is missing; see pathlab-engine %s --help",
-                     options->table[i].name, options->subcommand);
+        pl_error_usage(error, "--%s is missing; see pathlab-engine %s --help", options->table[i].name,
+                       options->subcommand);
         return PL_OPTIONS_WRONG;
     }
     return PL_OPTIONS_OK;

@@ -29,24 +29,20 @@ bool pl_port_range_parse(const char *text, struct pl_port_range *range, struct p
         *range = found;
         return true;
     }
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--port: '%.40s' is neither a port from 0 (any) to 65535 nor a range such as 5201-5300",
-                 text);
-    return false;
+    return pl_error_usage(
+        error, "--port: '%.40s' is neither a port from 0 (any) to 65535 nor a range such as 5201-5300", text);
 }
 
 bool pl_port_range_refuse(const struct pl_port_range *range, int64_t port, const char *bind, int cause,
                           struct pl_error *error)
 {
     if (cause == EADDRINUSE && range->last > range->first)
-        pl_error_set(
+        return pl_error_set(
             error, PL_SETUP, "bind", cause,
             "ports %lld-%lld of %.64s are all taken: widen --port or stop the programs that listen there",
             (long long)range->first, (long long)range->last, bind);
-    else
-        pl_error_set(error, PL_SETUP, "bind", cause,
-                     cause == EADDRINUSE ? "port %lld of %.64s is already taken"
-                                         : "cannot use port %lld of %.64s",
-                     (long long)port, bind);
-    return false;
+    return pl_error_set(error, PL_SETUP, "bind", cause,
+                        cause == EADDRINUSE ? "port %lld of %.64s is already taken"
+                                            : "cannot use port %lld of %.64s",
+                        (long long)port, bind);
 }

@@ -57,8 +57,7 @@ bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_add
         found[0] = 0;
     if (found[0] != 0 && pl_address_parse(found, port, flag, address, NULL))
         return true;
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--%s: '%.60s' is neither a numeric address nor a name that getent ahosts resolves", flag,
-                 text);
-    return false;
+    return pl_error_usage(error,
+                          "--%s: '%.60s' is neither a numeric address nor a name that getent ahosts resolves",
+                          flag, text);
 }

@@ -51,9 +51,7 @@ bool pl_token_check(const char *text, struct pl_error *error)
     uint8_t token[PL_TOKEN_BYTES];
     if (text[0] == 0 || is_stdin(text) || pl_token_parse(text, token))
         return true;
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--token must be 32 hexadecimal digits, or stdin to read them from there");
-    return false;
+    return pl_error_usage(error, "--token must be 32 hexadecimal digits, or stdin to read them from there");
 }
 
 /* Reads one line without its end, byte by byte, since a command may follow. False when the line is longer
@@ -64,18 +62,14 @@ static bool read_line(char *line, size_t size, struct pl_error *error)
     pl_ns deadline_ns = pl_now_ns() + READ_TIMEOUT_NS;
     size_t length = 0;
     while (length + 1 < size) {
-        if (pl_wait_ready(STDIN_FILENO, POLLIN, deadline_ns) != 0) {
-            pl_error_set(error, PL_ENDED, "token", 0, "no --token was read from stdin within 10 s");
-            return false;
-        }
+        if (pl_wait_ready(STDIN_FILENO, POLLIN, deadline_ns) != 0)
+            return pl_error_set(error, PL_ENDED, "token", 0, "no --token was read from stdin within 10 s");
         ssize_t count = read(STDIN_FILENO, line + length, 1);
         if (count < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        if (count <= 0) {
-            pl_error_set(error, PL_ENDED, "token", 0,
-                         "stdin ended before a complete --token: write it as the first line");
-            return false;
-        }
+        if (count <= 0)
+            return pl_error_set(error, PL_ENDED, "token", 0,
+                                "stdin ended before a complete --token: write it as the first line");
         if (line[length] == '\n') {
             line[length > 0 && line[length - 1] == '\r' ? length - 1 : length] = 0;
             return true;

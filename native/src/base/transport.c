@@ -39,12 +39,10 @@ static bool parse_unix(const char *text, const char *flag, struct pl_address *ad
     struct sockaddr_un unix_address = {.sun_family = AF_UNIX};
     size_t length = strlen(text);
     /* One byte is reserved for the end of a path. */
-    if (length == 0 || (text[0] == '@' && length == 1) || length >= sizeof unix_address.sun_path) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--%s: '%.60s' is not a path of a Unix socket (1 to %zu bytes, or @NAME)", flag, text,
-                     sizeof unix_address.sun_path - 1);
-        return false;
-    }
+    if (length == 0 || (text[0] == '@' && length == 1) || length >= sizeof unix_address.sun_path)
+        return pl_error_usage(error,
+                              "--%s: '%.60s' is not a path of a Unix socket (1 to %zu bytes, or @NAME)", flag,
+                              text, sizeof unix_address.sun_path - 1);
     memcpy(unix_address.sun_path, text, length);
     if (text[0] == '@')
         unix_address.sun_path[0] = 0;
@@ -59,10 +57,8 @@ static bool parse_vsock(const char *text, uint16_t port, const char *flag, struc
 {
     int64_t cid = (int64_t)VMADDR_CID_ANY;
     const bool any = strcmp(text, PL_ANY_ADDRESS) == 0;
-    if (!any && !pl_parse_int64(text, 0, UINT32_MAX, &cid)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a vsock context id", flag, text);
-        return false;
-    }
+    if (!any && !pl_parse_int64(text, 0, UINT32_MAX, &cid))
+        return pl_error_usage(error, "--%s: '%.40s' is not a vsock context id", flag, text);
     struct sockaddr_vm vsock = {.svm_family = AF_VSOCK,
                                 .svm_cid = (unsigned)cid,
                                 .svm_port = port == 0 ? (unsigned)VMADDR_PORT_ANY : port};

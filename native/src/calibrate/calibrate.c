@@ -60,10 +60,9 @@ static bool parse_counts(struct calibration *calibration, struct pl_error *error
     }
     if (*text == 0 && calibration->stream_counts > 0)
         return true;
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--streams: '%.40s' is not a list of up to %d numbers from 1 to %d such as 1,4,16",
-                 calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
-    return false;
+    return pl_error_usage(error,
+                          "--streams: '%.40s' is not a list of up to %d numbers from 1 to %d such as 1,4,16",
+                          calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
 }
 
 static enum pl_options_outcome parse(struct calibration *calibration, int argc, char **argv,
@@ -147,19 +146,15 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
         if (wait.deadline_ns <= pl_now_ns())
             continue; /* the previous wake-up was late beyond this one: counted once */
         enum pl_command command = pl_events_wait(calibration->events, &wait);
-        if (pl_command_ends(command)) {
-            pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
-            return false;
-        }
+        if (pl_command_ends(command))
+            return pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
         pl_histogram_add(&lateness, pl_now_ns() - wait.deadline_ns);
     }
     pl_ns median_ns = 0;
     pl_ns p99_ns = 0;
     if (!pl_histogram_quantile(&lateness, 0.5, &median_ns) ||
-        !pl_histogram_quantile(&lateness, 0.99, &p99_ns)) {
-        pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer expired in time");
-        return false;
-    }
+        !pl_histogram_quantile(&lateness, 0.99, &p99_ns))
+        return pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer expired in time");
     if (calibration->human) {
         (void)printf("timer     late by %.1f us (median), %.1f us (p99), %.1f us (max)\n",
                      (double)median_ns / 1e3, (double)p99_ns / 1e3, (double)lateness.max_ns / 1e3);

@@ -62,15 +62,12 @@ static bool connect_stream(int listen_fd, const struct sockaddr_in *address, str
     from->fd = pl_open_stream_socket(AF_INET, flow, error);
     if (from->fd < 0)
         return false;
-    if (connect(from->fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno != EINPROGRESS) {
-        pl_error_set(error, PL_SETUP, "connect", errno, "cannot connect over 127.0.0.1");
-        return false;
-    }
+    if (connect(from->fd, (const struct sockaddr *)address, sizeof *address) != 0 && errno != EINPROGRESS)
+        return pl_error_set(error, PL_SETUP, "connect", errno, "cannot connect over 127.0.0.1");
     to->fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (to->fd >= 0)
         return true;
-    pl_error_set(error, PL_SETUP, "accept", errno, "cannot accept over 127.0.0.1");
-    return false;
+    return pl_error_set(error, PL_SETUP, "accept", errno, "cannot accept over 127.0.0.1");
 }
 
 static bool connect_ends(struct end *sender, struct end *receiver, struct pl_error *error)
@@ -99,10 +96,8 @@ static bool wait_until(pl_ns deadline_ns, struct pl_events *events, const struct
     struct pl_wait wait = {.deadline_ns = deadline_ns, .fds = {pool != NULL ? pl_pool_fd(pool) : -1, -1}};
     while (pl_now_ns() < deadline_ns) {
         enum pl_command command = pl_events_wait(events, &wait);
-        if (pl_command_ends(command)) {
-            pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
-            return false;
-        }
+        if (pl_command_ends(command))
+            return pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
         if (wait.ready[0])
             return true;
     }
@@ -157,10 +152,9 @@ static bool transfer(struct end *sender, struct end *receiver, const struct pl_l
         if (!wait_until(deadline_ns, events, receiver->pool, error))
             return false;
         pl_pool_clear_wake(receiver->pool);
-        if (pl_pool_failed_stream(receiver->pool) >= 0 || pl_now_ns() >= deadline_ns) {
-            pl_error_set(error, PL_ENDED, "calibrate", 0, "the streams over 127.0.0.1 failed or did not end");
-            return false;
-        }
+        if (pl_pool_failed_stream(receiver->pool) >= 0 || pl_now_ns() >= deadline_ns)
+            return pl_error_set(error, PL_ENDED, "calibrate", 0,
+                                "the streams over 127.0.0.1 failed or did not end");
     }
     return true;
 }

@@ -16,8 +16,7 @@ enum { ENTRY_BYTES = 256, SNAP_BYTES_MIN = 60, SNAP_BYTES_MAX = 256, PAYLOAD_BYT
 
 static bool wrong(struct pl_error *error, const char *flag, const char *text, const char *expected)
 {
-    pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.60s' %s", flag, text, expected);
-    return false;
+    return pl_error_usage(error, "--%s: '%.60s' %s", flag, text, expected);
 }
 
 /* Copies the entry at `*at` up to a comma and moves behind it; NULL after the last. False: it is too long. */
@@ -81,24 +80,17 @@ static bool check(struct pl_capture_plan *plan, struct pl_error *error)
     struct pl_packet_filter *filter = &plan->filter;
     filter->snap_bytes = (uint32_t)plan->snap_bytes;
     filter->udp_payload_bytes = (uint32_t)plan->udp_payload_bytes;
-    if ((plan->path[0] != 0) == (plan->descriptor >= 0)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "either --file or --descriptor is needed");
-        return false;
-    }
+    if ((plan->path[0] != 0) == (plan->descriptor >= 0))
+        return pl_error_usage(error, "either --file or --descriptor is needed");
     if (!pl_output_parse(plan->output, &plan->human, error) ||
         !parse_addresses("address", plan->addresses, &filter->addresses, error) ||
         !parse_addresses("peer", plan->peers, &filter->peers, error) ||
         !parse_ports(plan->ports, filter, error) || !parse_protocols(plan->protocols, filter, error))
         return false;
-    if (filter->addresses.count == 0 && filter->port_count == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "an --address or a --port is needed");
-        return false;
-    }
-    if (plan->ring_bytes % PL_RING_BLOCK_BYTES != 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--ring-bytes is not a multiple of %d",
-                     PL_RING_BLOCK_BYTES);
-        return false;
-    }
+    if (filter->addresses.count == 0 && filter->port_count == 0)
+        return pl_error_usage(error, "an --address or a --port is needed");
+    if (plan->ring_bytes % PL_RING_BLOCK_BYTES != 0)
+        return pl_error_usage(error, "--ring-bytes is not a multiple of %d", PL_RING_BLOCK_BYTES);
     return true;
 }
 

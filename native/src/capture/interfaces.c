@@ -30,17 +30,14 @@ int pl_interfaces_index(const struct pl_interfaces *interfaces, unsigned index)
 static bool add(struct pl_interfaces *interfaces, const char *name, unsigned flags, struct pl_error *error)
 {
     unsigned index = if_nametoindex(name);
-    if (index == 0) {
-        pl_error_set(error, PL_SETUP, STAGE, errno, "no interface '%.40s' (`ip link` lists them)", name);
-        return false;
-    }
+    if (index == 0)
+        return pl_error_set(error, PL_SETUP, STAGE, errno, "no interface '%.40s' (`ip link` lists them)",
+                            name);
     if (pl_interfaces_index(interfaces, index) >= 0)
         return true;
-    if (interfaces->count == PL_INTERFACES_MAX) {
-        pl_error_set(error, PL_SETUP, STAGE, 0, "more than %d interfaces: name some by --interface",
-                     PL_INTERFACES_MAX);
-        return false;
-    }
+    if (interfaces->count == PL_INTERFACES_MAX)
+        return pl_error_set(error, PL_SETUP, STAGE, 0, "more than %d interfaces: name some by --interface",
+                            PL_INTERFACES_MAX);
     struct pl_interface *added = &interfaces->list[interfaces->count++];
     *added = (struct pl_interface){.index = index, .loopback = (flags & IFF_LOOPBACK) != 0};
     (void)if_indextoname(index, added->name);
@@ -54,12 +51,10 @@ static bool add_named(struct pl_interfaces *interfaces, const char *names, int f
         struct ifreq request = {0};
         const char *comma = strchr(name, ',');
         size_t bytes = comma == NULL ? strlen(name) : (size_t)(comma - name);
-        if (bytes == 0 || bytes >= sizeof request.ifr_name) {
-            pl_error_set(error, PL_USAGE, "options", 0,
-                         "--interface '%.60s': names of 1 to %d characters, separated by commas", names,
-                         IFNAMSIZ - 1);
-            return false;
-        }
+        if (bytes == 0 || bytes >= sizeof request.ifr_name)
+            return pl_error_usage(error,
+                                  "--interface '%.60s': names of 1 to %d characters, separated by commas",
+                                  names, IFNAMSIZ - 1);
         memcpy(request.ifr_name, name, bytes);
         unsigned flags = ioctl(fd, SIOCGIFFLAGS, &request) == 0 ? (unsigned short)request.ifr_flags : 0;
         memset(&request.ifr_ifru, 0, sizeof request.ifr_ifru);
@@ -115,10 +110,8 @@ static bool is_link_local(const struct sockaddr *address)
 static bool add_addressed(struct pl_interfaces *interfaces, struct pl_error *error)
 {
     struct ifaddrs *all = NULL;
-    if (getifaddrs(&all) != 0) {
-        pl_error_set(error, PL_SETUP, STAGE, errno, "cannot list the interfaces");
-        return false;
-    }
+    if (getifaddrs(&all) != 0)
+        return pl_error_set(error, PL_SETUP, STAGE, errno, "cannot list the interfaces");
     bool fits = true;
     for (const struct ifaddrs *at = all; at != NULL && fits; at = at->ifa_next) {
         int family = at->ifa_addr == NULL ? AF_UNSPEC : at->ifa_addr->sa_family;
@@ -139,10 +132,8 @@ bool pl_interfaces_find(const char *names, struct pl_interfaces *interfaces, str
     if (names[0] == 0)
         return add_addressed(interfaces, error);
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-        pl_error_set(error, PL_RESOURCES, STAGE, errno, "cannot open a socket to read the interfaces");
-        return false;
-    }
+    if (fd < 0)
+        return pl_error_set(error, PL_RESOURCES, STAGE, errno, "cannot open a socket to read the interfaces");
     bool found = add_named(interfaces, names, fd, error);
     (void)close(fd);
     return found;

@@ -77,22 +77,16 @@ static bool set_up(struct pl_packet_ring *ring, struct sock_filter *filter, size
         .tp_frame_nr = (unsigned)(ring->bytes / FRAME_BYTES),
         .tp_retire_blk_tov = (unsigned)(PL_RING_WAIT_NS / PL_NS_PER_MS),
     };
-    if (setsockopt(ring->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
-        pl_error_set(error, PL_SETUP, "filter", errno, "the kernel refuses the filter of packets");
-        return false;
-    }
+    if (setsockopt(ring->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
+        return pl_error_set(error, PL_SETUP, "filter", errno, "the kernel refuses the filter of packets");
     if (setsockopt(ring->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
-        setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
-        pl_error_set(error, PL_SETUP, "ring", errno, "the kernel refuses a ring of %zu bytes (--ring-bytes)",
-                     ring->bytes);
-        return false;
-    }
+        setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0)
+        return pl_error_set(error, PL_SETUP, "ring", errno,
+                            "the kernel refuses a ring of %zu bytes (--ring-bytes)", ring->bytes);
     void *memory = mmap(NULL, ring->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-    if (memory == MAP_FAILED) {
-        pl_error_set(error, PL_SETUP, "ring", errno, "cannot map a ring of %zu bytes (--ring-bytes)",
-                     ring->bytes);
-        return false;
-    }
+    if (memory == MAP_FAILED)
+        return pl_error_set(error, PL_SETUP, "ring", errno, "cannot map a ring of %zu bytes (--ring-bytes)",
+                            ring->bytes);
     ring->memory = memory;
     return true;
 }
@@ -103,8 +97,7 @@ static bool bind_to(const struct pl_packet_ring *ring, unsigned interface_index,
         .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)interface_index};
     if (bind(ring->fd, (const struct sockaddr *)&address, sizeof address) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "interface", errno, "cannot bind to the interface");
-    return false;
+    return pl_error_set(error, PL_SETUP, "interface", errno, "cannot bind to the interface");
 }
 
 struct pl_packet_ring *pl_packet_ring_open(struct sock_filter *filter, size_t instructions,

@@ -43,12 +43,6 @@ static const char *find_contradiction(const struct pl_flow *flow)
     return NULL;
 }
 
-static bool refuse(const char *text, struct pl_error *error)
-{
-    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
-    return false;
-}
-
 bool pl_datagram_flow_check(struct pl_flow *flow, struct pl_error *error)
 {
     static const char *const pacings[] = {"auto", "kernel", "user", "txtime", NULL};
@@ -59,22 +53,19 @@ bool pl_datagram_flow_check(struct pl_flow *flow, struct pl_error *error)
     datagrams->pacing = (enum pl_pacing_request)pacing;
     datagrams->counts_ecn = flow->udp && flow->marking.ecn >= 0;
     if (datagrams->gro && !flow->udp)
-        return refuse("--gro needs --transport udp", error);
+        return pl_error_usage(error, "--gro needs --transport udp");
     if (datagrams->pacing == PL_PACE_BY_TXTIME && !flow->udp)
-        return refuse("--pacing txtime needs --transport udp", error);
+        return pl_error_usage(error, "--pacing txtime needs --transport udp");
     if (flow->accepting)
         return true;
     datagrams->carried = flow->udp && flow->messages.bytes == 0;
     const char *misplaced = datagrams->carried ? NULL : find_misplaced(flow);
     if (misplaced == NULL && !datagrams->carried && datagrams->gro)
         misplaced = "gro";
-    if (misplaced != NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s needs --transport udp without --message-bytes",
-                     misplaced);
-        return false;
-    }
+    if (misplaced != NULL)
+        return pl_error_usage(error, "--%s needs --transport udp without --message-bytes", misplaced);
     const char *contradiction = datagrams->carried ? find_contradiction(flow) : NULL;
-    return contradiction == NULL || refuse(contradiction, error);
+    return contradiction == NULL || pl_error_usage(error, "%s", contradiction);
 }
 
 int64_t pl_datagram_flow_rate(const struct pl_flow *flow)
@@ -173,19 +164,16 @@ bool pl_datagram_flow_fit(struct pl_flow *flow, int stream_fd, struct pl_error *
     struct pl_address peer;
     if (!datagrams->carried)
         return true;
-    if (!pl_address_of_peer(stream_fd, &peer)) {
-        pl_error_set(error, PL_SETUP, "connect", errno, "cannot read the address of the peer");
-        return false;
-    }
+    if (!pl_address_of_peer(stream_fd, &peer))
+        return pl_error_set(error, PL_SETUP, "connect", errno, "cannot read the address of the peer");
     bool v6 = pl_address_family(&peer) == AF_INET6;
     int64_t mtu = read_mtu(stream_fd, v6);
     int64_t most = mtu < 0 ? PL_DATAGRAM_MAX_PAYLOAD_BYTES : pl_datagram_fit(mtu, v6);
-    if (datagrams->bytes > most || most < PL_DATAGRAM_MIN_BYTES) {
-        pl_error_set(error, PL_SETUP, "connect", EMSGSIZE,
-                     "--datagram-bytes %lld: the path's MTU of %lld bytes carries %lld at most: use no more",
-                     (long long)datagrams->bytes, (long long)mtu, (long long)most);
-        return false;
-    }
+    if (datagrams->bytes > most || most < PL_DATAGRAM_MIN_BYTES)
+        return pl_error_set(
+            error, PL_SETUP, "connect", EMSGSIZE,
+            "--datagram-bytes %lld: the path's MTU of %lld bytes carries %lld at most: use no more",
+            (long long)datagrams->bytes, (long long)mtu, (long long)most);
     if (datagrams->bytes == 0) {
         datagrams->bytes = mtu < 0 ? pl_datagram_fit(1500, v6) : most;
         pl_datagram_flow_derive(flow);

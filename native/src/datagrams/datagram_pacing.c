@@ -32,12 +32,11 @@ struct txtime {
 static bool refuse(const struct pl_flow *flow, const struct pl_qdisc *qdisc, struct pl_error *error)
 {
     const char *way = flow->pacing == PL_PACING_KERNEL ? "kernel" : "txtime";
-    pl_error_set(
+    return pl_error_set(
         error, PL_SETUP, "pacing", 0,
         "--pacing %s: the queueing discipline '%s' of %s does not pace: use --pacing user, or `tc qdisc "
         "replace dev %s root fq`",
         way, qdisc->kind, qdisc->device, qdisc->device);
-    return false;
 }
 
 static bool set_txtime(int fd, bool by_etf, struct pl_error *error)
@@ -45,8 +44,7 @@ static bool set_txtime(int fd, bool by_etf, struct pl_error *error)
     const struct txtime wanted = {.clock = by_etf ? CLOCK_TAI : CLOCK_MONOTONIC};
     if (setsockopt(fd, SOL_SOCKET, SO_TXTIME, &wanted, sizeof wanted) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "pacing", errno, "--pacing txtime was refused: use --pacing user");
-    return false;
+    return pl_error_set(error, PL_SETUP, "pacing", errno, "--pacing txtime was refused: use --pacing user");
 }
 
 /* The discipline fq drops what exceeds 100 packets of a socket, without a word: the send buffer is the limit
@@ -68,11 +66,10 @@ bool pl_datagram_pace(int fd, const struct pl_flow *flow, struct pl_error *error
     struct pl_address peer;
     if (!flow->transmits || (flow->pacing != PL_PACING_KERNEL && flow->pacing != PL_PACING_TXTIME))
         return true;
-    if (!pl_qdisc_find(fd, &qdisc) || !pl_address_of_peer(fd, &peer)) {
-        pl_error_set(error, PL_SETUP, "pacing", 0,
-                     "the kernel does not name the queueing discipline of the path: use --pacing user");
-        return false;
-    }
+    if (!pl_qdisc_find(fd, &qdisc) || !pl_address_of_peer(fd, &peer))
+        return pl_error_set(
+            error, PL_SETUP, "pacing", 0,
+            "the kernel does not name the queueing discipline of the path: use --pacing user");
     bool by_etf = strcmp(qdisc.kind, "etf") == 0;
     if (strcmp(qdisc.kind, "fq") != 0 && !(by_etf && flow->pacing == PL_PACING_TXTIME))
         return refuse(flow, &qdisc, error);

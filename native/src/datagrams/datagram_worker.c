@@ -29,8 +29,7 @@ bool pl_datagram_prepare(struct pl_worker *worker, const struct pl_flow *flow, u
         worker->state = pl_datagram_sink_create();
     if (worker->state != NULL || worker->pacing_errors != NULL)
         return true;
-    pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", number);
-    return false;
+    return pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", number);
 }
 
 /* Watches the worker's streams, and the sockets of their datagrams where it receives. */

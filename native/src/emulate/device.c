@@ -315,8 +315,8 @@ enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_s
     device->backend = settings->backend;
     size_t length = strlen(settings->interface);
     if (length == 0 || length >= sizeof device->name || strpbrk(settings->interface, "/ \t\n%:") != NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "'%s' is not an interface name (1 to %d characters)",
-                     settings->interface, IFNAMSIZ - 1);
+        pl_error_usage(error, "'%s' is not an interface name (1 to %d characters)", settings->interface,
+                       IFNAMSIZ - 1);
         return PL_USAGE;
     }
     memcpy(device->name, settings->interface, length);

@@ -53,7 +53,7 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
 
 static enum pl_status refuse(struct pl_error *error, const char *text)
 {
-    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
+    pl_error_usage(error, "%s", text);
     return PL_USAGE;
 }
 

@@ -104,12 +104,11 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
         if (parse_aqm(value, &settings->aqm)) {
             return PL_OK;
         }
-        pl_error_set(error, PL_USAGE, "options", 0, "%s: %s must be none or codel, not '%s'", name, key->name,
-                     value);
+        pl_error_usage(error, "%s: %s must be none or codel, not '%s'", name, key->name, value);
         return PL_USAGE;
     }
-    pl_error_set(error, PL_USAGE, "options", 0, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
-                 key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->maximum, value);
+    pl_error_usage(error, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
+                   key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->maximum, value);
     return PL_USAGE;
 }
 
@@ -127,9 +126,8 @@ static enum pl_status apply_defaults(struct pl_link_settings *settings, const ch
         settings->interval_ns = CODEL_INTERVAL_NS;
     }
     if (settings->target_ns > settings->interval_ns) {
-        pl_error_set(error, PL_USAGE, "options", 0, "%s: target_ns is %llu, above interval_ns, which is %llu",
-                     name, (unsigned long long)settings->target_ns,
-                     (unsigned long long)settings->interval_ns);
+        pl_error_usage(error, "%s: target_ns is %llu, above interval_ns, which is %llu", name,
+                       (unsigned long long)settings->target_ns, (unsigned long long)settings->interval_ns);
         return PL_USAGE;
     }
     return PL_OK;
@@ -145,20 +143,19 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
         char word[KEY_BYTES_MAX];
         char value[VALUE_BYTES_MAX];
         if (!read_word(&at, "=,", word, sizeof word) || *at != '=') {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: expected key=value,... and found '%.60s'", name,
-                         spec);
+            pl_error_usage(error, "%s: expected key=value,... and found '%.60s'", name, spec);
             return PL_USAGE;
         }
         at++;
         const struct key *key = find_key(word);
         if (key == NULL || seen[key->offset]) {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: %s '%s'", name,
-                         key == NULL ? "there is no link setting" : "given twice:", word);
+            pl_error_usage(error, "%s: %s '%s'", name,
+                           key == NULL ? "there is no link setting" : "given twice:", word);
             return PL_USAGE;
         }
         seen[key->offset] = true;
         if (!read_word(&at, ",", value, sizeof value)) {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: the value of %s is too long", name, key->name);
+            pl_error_usage(error, "%s: the value of %s is too long", name, key->name);
             return PL_USAGE;
         }
         enum pl_status status = apply_setting(&changed, key, name, value, error);
@@ -166,7 +163,7 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
             return status;
         }
         if (*at == ',' && *++at == '\0') {
-            pl_error_set(error, PL_USAGE, "options", 0, "%s: nothing follows the last comma", name);
+            pl_error_usage(error, "%s: nothing follows the last comma", name);
             return PL_USAGE;
         }
     }

@@ -315,10 +315,8 @@ static bool accept_connections(struct pl_acceptor *acceptor, int listen_fd, stru
             continue;
         }
         bool full = pl_errno_is_exhaustion(errno);
-        if (full && acceptor->oldest == NONE) {
-            pl_error_set(error, PL_RESOURCES, "accept", errno, "cannot accept a connection");
-            return false;
-        }
+        if (full && acceptor->oldest == NONE)
+            return pl_error_set(error, PL_RESOURCES, "accept", errno, "cannot accept a connection");
         if (full)
             reject(acceptor, acceptor->oldest);
         /* Every other errno concerns a single connection that ended before it was accepted. */

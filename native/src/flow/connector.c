@@ -53,9 +53,8 @@ static bool find_receivers(const struct pl_flow *flow, struct pl_receivers *to, 
         return false;
     if (flow->streams % to->count == 0)
         return true;
-    pl_error_set(error, PL_USAGE, "options", 0, "--streams %lld cannot be shared evenly by %u receivers",
-                 (long long)flow->streams, to->count);
-    return false;
+    return pl_error_usage(error, "--streams %lld cannot be shared evenly by %u receivers",
+                          (long long)flow->streams, to->count);
 }
 
 static const struct pl_address *find_target(const struct pl_connector *connector, uint32_t stream)
@@ -118,11 +117,9 @@ static bool fail_connect(const struct pl_connector *connector, uint32_t stream, 
     const struct pl_address *target = find_target(connector, stream);
     pl_address_text(target, text);
     if (pl_address_port(target) < 0)
-        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s", text);
-    else
-        pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %lld", text,
-                     (long long)pl_address_port(target));
-    return false;
+        return pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s", text);
+    return pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %lld", text,
+                        (long long)pl_address_port(target));
 }
 
 static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_error *error)
@@ -134,8 +131,8 @@ static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_
     (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* IP sockets only */
     if (bind(fd, (const struct sockaddr *)&connector->from.storage, connector->from.length) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s", connector->flow->bind);
-    return false;
+    return pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s",
+                        connector->flow->bind);
 }
 
 static bool start_connection(struct pl_connector *connector, struct pl_error *error)
@@ -150,10 +147,9 @@ static bool start_connection(struct pl_connector *connector, struct pl_error *er
     if (connect(stream->fd, (const struct sockaddr *)&target->storage, target->length) != 0 &&
         errno != EINPROGRESS)
         return fail_connect(connector, connector->started, errno, error);
-    if (epoll_ctl(connector->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0) {
-        pl_error_set(error, PL_RESOURCES, "connect", errno, "cannot watch stream %u", connector->started);
-        return false;
-    }
+    if (epoll_ctl(connector->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0)
+        return pl_error_set(error, PL_RESOURCES, "connect", errno, "cannot watch stream %u",
+                            connector->started);
     connector->started++;
     return true;
 }
@@ -259,11 +255,10 @@ static bool read_answer(struct pl_connector *connector, uint32_t index, struct p
                          find_answer_bytes(pending_answer) - pending_answer->received, 0);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
-    if (count <= 0) {
-        pl_error_set(error, PL_PEER, "handshake", count < 0 ? errno : 0,
-                     "the receiver rejected stream %u: another token, number of streams or direction", index);
-        return false;
-    }
+    if (count <= 0)
+        return pl_error_set(error, PL_PEER, "handshake", count < 0 ? errno : 0,
+                            "the receiver rejected stream %u: another token, number of streams or direction",
+                            index);
     pending_answer->received += (uint32_t)count;
     return pending_answer->received < find_answer_bytes(pending_answer) ||
            check_answer(connector, index, error);

@@ -39,11 +39,8 @@ static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
             if (!pl_parse_int64(word, 0, CPU_SETSIZE - 1, &core))
                 core = -1;
         }
-        if (core < 0 || (text[length] == ',' && text[length + 1] == 0)) {
-            pl_error_set(error, PL_USAGE, "options", 0, "--pin: '%.40s' is not a list of cores such as 0,1",
-                         flow->pin_text);
-            return false;
-        }
+        if (core < 0 || (text[length] == ',' && text[length + 1] == 0))
+            return pl_error_usage(error, "--pin: '%.40s' is not a list of cores such as 0,1", flow->pin_text);
         flow->cores[flow->core_count++] = (int)core;
         text += text[length] == ',' ? length + 1 : length;
     }
@@ -61,29 +58,18 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
                          : flow->no_delay         ? "no-delay"
                          : flow->messages.cork    ? "cork"
                                                   : NULL;
-    if (flow->window_bytes > 0 && !by_stream && carrier != PL_CARRIER_UDP) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--window-bytes has no effect on --transport %s: leave it out", name);
-        return false;
-    }
-    if (of_tcp != NULL && !(by_stream && pl_transport_is_tcp(flow->transport))) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--%s is for TCP only: leave it out with --transport %s",
-                     of_tcp, name);
-        return false;
-    }
-    if (flow->transport == PL_SCTP && flow->transmits && flow->receives) {
-        pl_error_set(
-            error, PL_USAGE, "options", 0,
-            "--direction both: an SCTP association ends in both directions at once: choose forward or "
-            "reverse for --transport sctp");
-        return false;
-    }
+    if (flow->window_bytes > 0 && !by_stream && carrier != PL_CARRIER_UDP)
+        return pl_error_usage(error, "--window-bytes has no effect on --transport %s: leave it out", name);
+    if (of_tcp != NULL && !(by_stream && pl_transport_is_tcp(flow->transport)))
+        return pl_error_usage(error, "--%s is for TCP only: leave it out with --transport %s", of_tcp, name);
+    if (flow->transport == PL_SCTP && flow->transmits && flow->receives)
+        return pl_error_usage(
+            error, "--direction both: an SCTP association ends in both directions at once: choose forward or "
+                   "reverse for --transport sctp");
     if ((flow->transport != PL_TCP || flow->messages.carrier == PL_CARRIER_UDP) && !flow->datagrams.carried &&
-        strcmp(flow->pacing_text, "kernel") == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--pacing kernel: the kernel paces TCP only: choose user for --transport %s", name);
-        return false;
-    }
+        strcmp(flow->pacing_text, "kernel") == 0)
+        return pl_error_usage(
+            error, "--pacing kernel: the kernel paces TCP only: choose user for --transport %s", name);
     return true;
 }
 
@@ -122,10 +108,8 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
     if (transfer < 0 || detail < 0)
         return false;
-    if (flow->nice > 0 && flow->messages.priority > 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--nice and --priority exclude each other");
-        return false;
-    }
+    if (flow->nice > 0 && flow->messages.priority > 0)
+        return pl_error_usage(error, "--nice and --priority exclude each other");
     flow->zero_copy = transfer == 1;
     flow->tcp_info = (enum pl_tcp_info_detail)detail;
     if (!pl_datagram_flow_check(flow, error) || !check_transport(flow, error))
@@ -135,30 +119,19 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
         (flow->accepting && !pl_port_range_parse(flow->port_text, &flow->ports, error)))
         return false;
     int64_t least = flow->messages.bytes > 0 ? flow->messages.bytes : 1;
-    if (!flow->accepting && flow->bytes > 0 && flow->bytes / flow->streams < least) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--bytes must be at least %lld for each of the %lld streams", (long long)least,
-                     (long long)flow->streams);
-        return false;
-    }
+    if (!flow->accepting && flow->bytes > 0 && flow->bytes / flow->streams < least)
+        return pl_error_usage(error, "--bytes must be at least %lld for each of the %lld streams",
+                              (long long)least, (long long)flow->streams);
     bool apart = flow->messages.placement == PL_PLACEMENT_APART;
-    if (flow->receivers_text[0] != 0 && (flow->messages.bytes == 0 || flow->address[0] != 0)) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--receivers needs --message-bytes, and takes the place of --address");
-        return false;
-    }
-    if (!apart && (flow->address[0] != 0 || !flow->transmits)) {
-        pl_error_set(
-            error, PL_USAGE, "options", 0,
-            "--placement %s has source and sink in this process: leave out --address and --direction",
+    if (flow->receivers_text[0] != 0 && (flow->messages.bytes == 0 || flow->address[0] != 0))
+        return pl_error_usage(error, "--receivers needs --message-bytes, and takes the place of --address");
+    if (!apart && (flow->address[0] != 0 || !flow->transmits))
+        return pl_error_usage(
+            error, "--placement %s has source and sink in this process: leave out --address and --direction",
             pl_placement_name(flow->messages.placement));
-        return false;
-    }
-    if (!flow->accepting && apart && flow->address[0] == 0 && flow->receivers_text[0] == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--address is missing: name the receiver; see pathlab-engine send --help");
-        return false;
-    }
+    if (!flow->accepting && apart && flow->address[0] == 0 && flow->receivers_text[0] == 0)
+        return pl_error_usage(error,
+                              "--address is missing: name the receiver; see pathlab-engine send --help");
     return true;
 }
 

@@ -42,10 +42,8 @@ static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct 
     worker->read_buffer = malloc(shared->read_bytes);
     bool writes = shared->transmits && !shared->kind->own_data;
     worker->write_buffer = writes ? malloc(shared->write_bytes) : NULL;
-    if (worker->read_buffer == NULL || (writes && worker->write_buffer == NULL)) {
-        pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
-        return false;
-    }
+    if (worker->read_buffer == NULL || (writes && worker->write_buffer == NULL))
+        return pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
     if (!writes)
         return true;
     pl_fill_incompressible(worker->write_buffer, shared->write_bytes);
@@ -90,10 +88,8 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
     struct pl_worker *worker = &pool->workers[index];
     const uint32_t lanes = pool->lanes;
     worker->streams = calloc(pool->shared.streams / lanes + 1, sizeof(struct pl_stream *));
-    if (worker->streams == NULL) {
-        pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
-        return false;
-    }
+    if (worker->streams == NULL)
+        return pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
     for (uint32_t i = index % lanes % pool->shared.streams; i < pool->shared.streams; i += lanes)
         worker->streams[worker->count++] = &streams[i];
     uint32_t turn = PL_TURNS_OF_ALL / (worker->count > 0 ? worker->count : 1);
@@ -107,10 +103,8 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
     worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     if (worker->epoll_fd < 0 || worker->wake_fd < 0 ||
-        epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0) {
-        pl_error_set(error, PL_RESOURCES, "workers", errno, "no descriptors for worker %u", index);
-        return false;
-    }
+        epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0)
+        return pl_error_set(error, PL_RESOURCES, "workers", errno, "no descriptors for worker %u", index);
     worker->started = start_thread(worker);
     if (!worker->started)
         pl_error_set(error, PL_RESOURCES, "workers", errno, "cannot start worker %u", index);
@@ -166,10 +160,8 @@ static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_
     uint32_t count = pool->lanes * (kind->count_threads != NULL ? kind->count_threads(flow) : 1);
     size_t bytes = count * sizeof *pool->workers;
     pool->workers = aligned_alloc(alignof(struct pl_worker), bytes);
-    if (pool->shared.main_wake_fd < 0 || pool->workers == NULL) {
-        pl_error_set(error, PL_RESOURCES, "workers", errno, "no resources for %u workers", count);
-        return false;
-    }
+    if (pool->shared.main_wake_fd < 0 || pool->workers == NULL)
+        return pl_error_set(error, PL_RESOURCES, "workers", errno, "no resources for %u workers", count);
     memset(pool->workers, 0, bytes);
     pool->count = count;
     for (uint32_t i = 0; i < pool->count; i++) {
@@ -192,11 +184,9 @@ static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
     if (flow->core_count > 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return true;
     for (size_t i = 0; i < flow->core_count; i++) {
-        if (!CPU_ISSET((size_t)flow->cores[i], &allowed)) {
-            pl_error_set(error, PL_SETUP, "workers", 0, "--pin: core %d is not available to this process",
-                         flow->cores[i]);
-            return false;
-        }
+        if (!CPU_ISSET((size_t)flow->cores[i], &allowed))
+            return pl_error_set(error, PL_SETUP, "workers", 0,
+                                "--pin: core %d is not available to this process", flow->cores[i]);
     }
     return true;
 }

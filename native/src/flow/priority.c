@@ -14,10 +14,10 @@ bool pl_priority_check(const struct pl_message_settings *messages, struct pl_err
 {
     if (messages->priority == 0 || !messages->polls || pl_real_time_is_limited(PL_REAL_TIME_SHARE_PATH))
         return true;
-    pl_error_set(error, PL_SETUP, "workers", 0,
-                 "--priority with --wait poll: spinning threads would take this host from all others, since "
-                 "kernel.sched_rt_runtime_us is -1: set that limit, or use --wait block");
-    return false;
+    return pl_error_set(
+        error, PL_SETUP, "workers", 0,
+        "--priority with --wait poll: spinning threads would take this host from all others, since "
+        "kernel.sched_rt_runtime_us is -1: set that limit, or use --wait block");
 }
 
 void pl_priority_grant(struct pl_priority *priority, const struct pl_worker *workers, uint32_t count,

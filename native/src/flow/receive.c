@@ -35,11 +35,9 @@ static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, 
         return pl_port_range_refuse(&flow->ports, port, listens_on_all(flow) ? ALL_ADDRESSES : flow->bind,
                                     cause, error);
     if (cause == EADDRINUSE)
-        pl_error_set(error, PL_SETUP, "bind", cause, "%.108s exists: remove it if no receiver listens on it",
-                     flow->bind);
-    else
-        pl_error_set(error, PL_SETUP, "bind", cause, "cannot create the socket %.108s", flow->bind);
-    return false;
+        return pl_error_set(error, PL_SETUP, "bind", cause,
+                            "%.108s exists: remove it if no receiver listens on it", flow->bind);
+    return pl_error_set(error, PL_SETUP, "bind", cause, "cannot create the socket %.108s", flow->bind);
 }
 
 /* 0, or the errno. */
@@ -214,23 +212,21 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
         if (pl_now_ns() >= idle_end_ns(session) && !pl_acceptor_is_complete(acceptor)) {
             char time[PL_QUANTITY_BYTES];
             pl_format_exact_quantity(flow->idle_timeout_ns, PL_UNIT_NS, time);
-            pl_error_set(error, PL_ENDED, "accept", 0,
-                         "%u of %lld streams connected, and no other one within %s",
-                         pl_acceptor_admitted(acceptor), (long long)flow->streams, time);
-            return false;
+            return pl_error_set(error, PL_ENDED, "accept", 0,
+                                "%u of %lld streams connected, and no other one within %s",
+                                pl_acceptor_admitted(acceptor), (long long)flow->streams, time);
         }
         if (pl_now_ns() >= end_ns && !pl_acceptor_is_complete(acceptor)) {
             const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
             unsigned long long rejected = pl_acceptor_rejected(acceptor);
             if (flow->streams == 0) /* the first hello states the number */
-                pl_error_set(error, PL_ENDED, "accept", 0,
-                             "no stream connected within %s; unauthenticated peers rejected: %llu", which,
-                             rejected);
-            else
-                pl_error_set(error, PL_ENDED, "accept", 0,
-                             "%u of %lld streams connected within %s; unauthenticated peers rejected: %llu",
-                             pl_acceptor_admitted(acceptor), (long long)flow->streams, which, rejected);
-            return false;
+                return pl_error_set(error, PL_ENDED, "accept", 0,
+                                    "no stream connected within %s; unauthenticated peers rejected: %llu",
+                                    which, rejected);
+            return pl_error_set(
+                error, PL_ENDED, "accept", 0,
+                "%u of %lld streams connected within %s; unauthenticated peers rejected: %llu",
+                pl_acceptor_admitted(acceptor), (long long)flow->streams, which, rejected);
         }
     }
     return true;

@@ -9,9 +9,8 @@
 
 static bool refuse(const char *entry, struct pl_error *error)
 {
-    pl_error_set(error, PL_USAGE, "options", 0,
-                 "--receivers: '%.80s' is not ADDRESS:PORT, or [ADDRESS]:PORT for IPv6", entry);
-    return false;
+    return pl_error_usage(error, "--receivers: '%.80s' is not ADDRESS:PORT, or [ADDRESS]:PORT for IPv6",
+                          entry);
 }
 
 /* Splits at the last colon and takes off the brackets, in place. */

@@ -16,10 +16,8 @@ static bool set_window(int fd, int64_t window_bytes, struct pl_error *error)
 {
     int bytes = (int)window_bytes;
     if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) != 0) {
-        pl_error_set(error, PL_SETUP, "window", errno, "cannot set a window of %d bytes", bytes);
-        return false;
-    }
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) != 0)
+        return pl_error_set(error, PL_SETUP, "window", errno, "cannot set a window of %d bytes", bytes);
     return true;
 }
 
@@ -65,14 +63,10 @@ static bool set_tcp_options(int fd, const struct pl_flow *flow, struct pl_error 
     int mss = (int)flow->mss_bytes;
     if (flow->congestion[0] != 0 && !set_congestion(fd, flow->congestion, error))
         return false;
-    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) != 0) {
-        pl_error_set(error, PL_SETUP, "mss", errno, "--mss-bytes %d was refused", mss);
-        return false;
-    }
-    if (flow->no_delay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0) {
-        pl_error_set(error, PL_SETUP, "no-delay", errno, "--no-delay was refused");
-        return false;
-    }
+    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) != 0)
+        return pl_error_set(error, PL_SETUP, "mss", errno, "--mss-bytes %d was refused", mss);
+    if (flow->no_delay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)
+        return pl_error_set(error, PL_SETUP, "no-delay", errno, "--no-delay was refused");
     return true;
 }
 
@@ -110,8 +104,7 @@ bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
     uint64_t rate = rate_bits_per_s >= 8 ? (uint64_t)rate_bits_per_s / 8 : 1;
     if (setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "pacing", errno, "the kernel does not pace here: use --pacing user");
-    return false;
+    return pl_error_set(error, PL_SETUP, "pacing", errno, "the kernel does not pace here: use --pacing user");
 }
 
 static int64_t read_integer(int fd, int level, int option)

@@ -34,12 +34,10 @@ struct pl_disk_load {
 
 static bool check_settings(const struct pl_disk_settings *settings, struct pl_error *error)
 {
-    if (settings->write_bytes % PL_DISK_ALIGNMENT != 0 || settings->file_bytes % settings->write_bytes != 0) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--write-bytes must be a multiple of %d, and --file-bytes a multiple of --write-bytes",
-                     PL_DISK_ALIGNMENT);
-        return false;
-    }
+    if (settings->write_bytes % PL_DISK_ALIGNMENT != 0 || settings->file_bytes % settings->write_bytes != 0)
+        return pl_error_usage(
+            error, "--write-bytes must be a multiple of %d, and --file-bytes a multiple of --write-bytes",
+            PL_DISK_ALIGNMENT);
     return true;
 }
 
@@ -47,23 +45,19 @@ static bool check_folder(const struct pl_disk_settings *settings, struct pl_erro
 {
     struct statfs kind;
     struct statvfs space;
-    if (statfs(settings->folder, &kind) != 0 || statvfs(settings->folder, &space) != 0) {
-        pl_error_set(error, PL_SETUP, "disk", errno, "cannot use the folder '%.100s'", settings->folder);
-        return false;
-    }
-    if ((unsigned long)kind.f_type == TMPFS_MAGIC || (unsigned long)kind.f_type == RAMFS_MAGIC) {
-        pl_error_set(error, PL_SETUP, "disk", 0, "'%.100s' is in memory: name a folder on a disk",
-                     settings->folder);
-        return false;
-    }
+    if (statfs(settings->folder, &kind) != 0 || statvfs(settings->folder, &space) != 0)
+        return pl_error_set(error, PL_SETUP, "disk", errno, "cannot use the folder '%.100s'",
+                            settings->folder);
+    if ((unsigned long)kind.f_type == TMPFS_MAGIC || (unsigned long)kind.f_type == RAMFS_MAGIC)
+        return pl_error_set(error, PL_SETUP, "disk", 0, "'%.100s' is in memory: name a folder on a disk",
+                            settings->folder);
     double free_bytes = (double)space.f_bavail * (double)space.f_frsize;
-    if (free_bytes < (double)settings->file_bytes * PL_DISK_FREE_FACTOR) {
-        pl_error_set(error, PL_SETUP, "disk", 0,
-                     "'%.100s' has %.0f MiB free, and %.0f MiB are needed (%d times the file)",
-                     settings->folder, free_bytes / 1048576.0,
-                     (double)settings->file_bytes * PL_DISK_FREE_FACTOR / 1048576.0, PL_DISK_FREE_FACTOR);
-        return false;
-    }
+    if (free_bytes < (double)settings->file_bytes * PL_DISK_FREE_FACTOR)
+        return pl_error_set(error, PL_SETUP, "disk", 0,
+                            "'%.100s' has %.0f MiB free, and %.0f MiB are needed (%d times the file)",
+                            settings->folder, free_bytes / 1048576.0,
+                            (double)settings->file_bytes * PL_DISK_FREE_FACTOR / 1048576.0,
+                            PL_DISK_FREE_FACTOR);
     return true;
 }
 
@@ -73,11 +67,11 @@ static bool open_file(struct pl_disk_load *load, struct pl_error *error)
     load->file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (load->file < 0) {
         bool unsupported = errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
-        pl_error_set(error, PL_SETUP, "disk", errno,
-                     unsupported ? "the file system of '%.100s' has no files without a name (O_TMPFILE)"
-                                 : "cannot make a file in '%.100s'",
-                     folder);
-        return false;
+        return pl_error_set(error, PL_SETUP, "disk", errno,
+                            unsupported
+                                ? "the file system of '%.100s' has no files without a name (O_TMPFILE)"
+                                : "cannot make a file in '%.100s'",
+                            folder);
     }
     char path[40];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", load->file);
@@ -172,10 +166,8 @@ static bool start_thread(struct pl_disk_load *load, struct pl_error *error)
     size_t bytes = (size_t)load->settings.write_bytes;
     load->block = aligned_alloc(PL_DISK_ALIGNMENT, bytes);
     load->failed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (load->block == NULL || load->failed_fd < 0) {
-        pl_error_set(error, PL_RESOURCES, "disk", errno, "no memory for a block, or no descriptor");
-        return false;
-    }
+    if (load->block == NULL || load->failed_fd < 0)
+        return pl_error_set(error, PL_RESOURCES, "disk", errno, "no memory for a block, or no descriptor");
     for (size_t i = 0; i < bytes; i++) /* content that does not compress */
         load->block[i] = (unsigned char)((i * UINT64_C(2654435761)) >> 13);
     int failure = pthread_create(&load->thread, NULL, move, load);

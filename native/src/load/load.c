@@ -86,14 +86,12 @@ static enum pl_options_outcome parse(struct background *load, int argc, char **a
     if (strcmp(load->cpu_text, "all") == 0) {
         load->cpu = count_usable_cores();
     } else if (!pl_parse_int64(load->cpu_text, 0, PL_CPU_LOAD_MAX, &load->cpu)) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--cpu: '%.40s' is neither a number of threads from 0 to %d nor all", load->cpu_text,
-                     PL_CPU_LOAD_MAX);
+        pl_error_usage(error, "--cpu: '%.40s' is neither a number of threads from 0 to %d nor all",
+                       load->cpu_text, PL_CPU_LOAD_MAX);
         return PL_OPTIONS_WRONG;
     }
     if (load->cpu == 0 && load->folder[0] == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "nothing to do: --cpu for a number of threads, --disk for a folder, or both");
+        pl_error_usage(error, "nothing to do: --cpu for a number of threads, --disk for a folder, or both");
         return PL_OPTIONS_WRONG;
     }
     return outcome;
@@ -110,10 +108,8 @@ static bool start(struct background *load, struct pl_error *error)
     const struct pl_disk_settings disk = {
         .folder = load->folder, .file_bytes = load->file_bytes, .write_bytes = load->write_bytes};
     load->cpu_ns = calloc((size_t)load->cpu + 1, sizeof *load->cpu_ns);
-    if (load->cpu_ns == NULL) {
-        pl_error_set(error, PL_RESOURCES, "load", 0, "no memory for the counters");
-        return false;
-    }
+    if (load->cpu_ns == NULL)
+        return pl_error_set(error, PL_RESOURCES, "load", 0, "no memory for the counters");
     if (!pl_lower_priority(load->nice, error))
         return false;
     if (load->folder[0] != 0 && (load->disk = pl_disk_load_start(&disk, error)) == NULL)

@@ -19,10 +19,9 @@
 
 static bool fail(int cause, struct pl_error *error)
 {
-    pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
-                 cause == 0 ? "the peer does not share what carries the messages of a stream"
-                            : "cannot share with the peer what carries the messages of a stream");
-    return false;
+    return pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
+                        cause == 0 ? "the peer does not share what carries the messages of a stream"
+                                   : "cannot share with the peer what carries the messages of a stream");
 }
 
 static void close_all(const int *fds, size_t count)
@@ -167,10 +166,8 @@ static bool share_datagrams(struct pl_channel *channel, const struct pl_channel_
         channel->read_fd = channel->write_fd = fds[0];
         return true;
     }
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) != 0) {
-        pl_error_set(error, PL_RESOURCES, "channel", errno, "no sockets for a stream");
-        return false;
-    }
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) != 0)
+        return pl_error_set(error, PL_RESOURCES, "channel", errno, "no sockets for a stream");
     channel->read_fd = channel->write_fd = fds[0];
     bool given = give(channel, fds + 1, 1, settings->deadline_ns, error);
     (void)close(fds[1]);
@@ -278,10 +275,8 @@ bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_
         int fd = i == 0 ? channel->read_fd : channel->write_fd;
         int flags = fcntl(fd, F_GETFL);
         int wanted = channel->polls ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
-        if (flags < 0 || fcntl(fd, F_SETFL, wanted) != 0) {
-            pl_error_set(error, PL_SETUP, "channel", errno, "cannot set how a read waits");
-            return false;
-        }
+        if (flags < 0 || fcntl(fd, F_SETFL, wanted) != 0)
+            return pl_error_set(error, PL_SETUP, "channel", errno, "cannot set how a read waits");
     }
     return true;
 }

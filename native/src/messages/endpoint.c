@@ -39,8 +39,7 @@ static bool cork(const struct pl_flow *flow, int fd, struct pl_error *error)
     const int one = 1;
     if (!flow->messages.cork || setsockopt(fd, IPPROTO_TCP, TCP_CORK, &one, sizeof one) == 0)
         return true;
-    pl_error_set(error, PL_SETUP, "socket", errno, "--cork is for TCP only");
-    return false;
+    return pl_error_set(error, PL_SETUP, "socket", errno, "--cork is for TCP only");
 }
 
 /* Queues count against the limit of memory, which the kernel does not apply to shared memory. Where memory is
@@ -60,11 +59,11 @@ static bool check_queues(const struct pl_flow *flow, struct pl_error *error)
     if (within)
         (void)snprintf(most, sizeof most, "the %lld bytes of memory that are free",
                        (long long)(free_bytes > 0 ? free_bytes : 0));
-    pl_error_set(error, PL_RESOURCES, "queue", 0,
-                 "the queues of %lld streams take %lld bytes, more than %s: use a smaller --queue-bytes or "
-                 "fewer streams",
-                 (long long)flow->streams, (long long)bytes, most);
-    return false;
+    return pl_error_set(
+        error, PL_RESOURCES, "queue", 0,
+        "the queues of %lld streams take %lld bytes, more than %s: use a smaller --queue-bytes or "
+        "fewer streams",
+        (long long)flow->streams, (long long)bytes, most);
 }
 
 static bool set_socket(int fd, int family, const void *context, struct pl_error *error)

@@ -27,10 +27,8 @@ bool pl_message_flow_check(struct pl_flow *flow, struct pl_error *error)
     else if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0 || flow->zero_copy)
         wrong =
             "--rate-bits-per-s, --stream-rate-bits-per-s and --transfer zero-copy are for streams of bytes";
-    if (wrong != NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "%s", wrong);
-        return false;
-    }
+    if (wrong != NULL)
+        return pl_error_usage(error, "%s", wrong);
     flow->receives = flow->receives || messages->replies || messages->placement != PL_PLACEMENT_APART;
     return true;
 }

@@ -60,15 +60,11 @@ bool pl_ring_map(struct pl_ring *ring, int fd, size_t bytes, struct pl_error *er
     struct stat facts;
     size_t size = mapped_size(bytes);
     int seals = fcntl(fd, F_GET_SEALS);
-    if (fstat(fd, &facts) != 0 || seals < 0 || (seals & SEALS) != SEALS || facts.st_size != (off_t)size) {
-        pl_error_set(error, PL_PEER, "queue", 0, "the peer's queue is not one of %zu bytes", bytes);
-        return false;
-    }
+    if (fstat(fd, &facts) != 0 || seals < 0 || (seals & SEALS) != SEALS || facts.st_size != (off_t)size)
+        return pl_error_set(error, PL_PEER, "queue", 0, "the peer's queue is not one of %zu bytes", bytes);
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-    if (memory == MAP_FAILED) {
-        pl_error_set(error, PL_RESOURCES, "queue", errno, "cannot map a queue of %zu bytes", bytes);
-        return false;
-    }
+    if (memory == MAP_FAILED)
+        return pl_error_set(error, PL_RESOURCES, "queue", errno, "cannot map a queue of %zu bytes", bytes);
     ring->head = memory;
     ring->data = (uint8_t *)memory + sizeof(struct pl_ring_head);
     ring->bytes = bytes;

@@ -11,12 +11,6 @@ bool pl_queue_is_possible(int64_t bytes)
     return bytes >= QUEUE_MIN_BYTES && bytes <= QUEUE_MAX_BYTES && (bytes & (bytes - 1)) == 0;
 }
 
-static bool refuse(const char *text, struct pl_error *error)
-{
-    pl_error_set(error, PL_USAGE, "options", 0, "%s", text);
-    return false;
-}
-
 static const char *const placements[] = {"apart", "threaded", "fused", NULL};
 
 const char *pl_placement_name(enum pl_placement placement)
@@ -38,42 +32,42 @@ bool pl_message_settings_check(struct pl_message_settings *settings, const struc
     settings->encoding = (enum pl_encoding)encoding;
     settings->polls = wait == 1;
     if (settings->bytes > 0 && settings->bytes < PL_MESSAGE_MIN_BYTES)
-        return refuse("--message-bytes must be at least 4, the bytes of a message's number", error);
+        return pl_error_usage(error, "--message-bytes must be at least 4, the bytes of a message's number");
     if (!pl_queue_is_possible(settings->queue_bytes))
-        return refuse("--queue-bytes must be a power of two from 262144 to 268435456", error);
+        return pl_error_usage(error, "--queue-bytes must be a power of two from 262144 to 268435456");
     bool queued = settings->placement == PL_PLACEMENT_THREADED || settings->carrier == PL_CARRIER_RING ||
                   settings->carrier == PL_CARRIER_EVENT;
     if (queued && settings->batch_bytes > settings->queue_bytes / 2)
-        return refuse("--batch-bytes must be at most half of --queue-bytes", error);
+        return pl_error_usage(error, "--batch-bytes must be at most half of --queue-bytes");
     if (settings->batch_max_delay_ns > 0 && settings->batch_min_delay_ns > settings->batch_max_delay_ns)
-        return refuse("--batch-min-delay-ns must not exceed --batch-max-delay-ns", error);
+        return pl_error_usage(error, "--batch-min-delay-ns must not exceed --batch-max-delay-ns");
     bool delays = settings->batch_min_delay_ns > 0 || settings->batch_max_delay_ns > 0;
     if (delays && (settings->batch_bytes == 0 || settings->rate_per_s == 0))
-        return refuse(
+        return pl_error_usage(
+            error,
             "delays of batches need --batch-bytes and --messages-per-s: without a rate a batch is full "
-            "at once",
-            error);
+            "at once");
     /* Without messages, UDP carries a flow of datagrams. */
-    if (settings->bytes == 0 && settings->carrier != PL_CARRIER_STREAM &&
-        settings->carrier != PL_CARRIER_UDP) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--transport: %s carries messages: give --message-bytes",
-                     pl_carrier_name(settings->carrier));
-        return false;
-    }
+    if (settings->bytes == 0 && settings->carrier != PL_CARRIER_STREAM && settings->carrier != PL_CARRIER_UDP)
+        return pl_error_usage(error, "--transport: %s carries messages: give --message-bytes",
+                              pl_carrier_name(settings->carrier));
     if (settings->placement != PL_PLACEMENT_APART &&
         (settings->replies || settings->carrier != PL_CARRIER_STREAM))
-        return refuse("--placement: threads of one process have neither --reply nor --transport", error);
+        return pl_error_usage(error,
+                              "--placement: threads of one process have neither --reply nor --transport");
     if (settings->placement == PL_PLACEMENT_FUSED && (settings->batch_bytes > 0 || settings->rate_per_s > 0))
-        return refuse("--placement fused calls the sink for each message: it has no --batch-bytes and no "
-                      "--messages-per-s",
-                      error);
+        return pl_error_usage(
+            error, "--placement fused calls the sink for each message: it has no --batch-bytes and no "
+                   "--messages-per-s");
     if (settings->bytes == 0 && (settings->replies || settings->placement != PL_PLACEMENT_APART ||
                                  settings->rate_per_s > 0 || settings->batch_bytes > 0))
-        return refuse("--reply, --placement, --messages-per-s and --batch-bytes need --message-bytes", error);
+        return pl_error_usage(
+            error, "--reply, --placement, --messages-per-s and --batch-bytes need --message-bytes");
     if (settings->replies && settings->polls && settings->batch_bytes > POLLED_BATCH_MAX_BYTES)
-        return refuse("--batch-bytes must be at most 32768 with --reply and --wait poll", error);
+        return pl_error_usage(error, "--batch-bytes must be at most 32768 with --reply and --wait poll");
     if (pl_carrier_is_datagram(settings->carrier) &&
         (settings->bytes > PL_DATAGRAM_MAX_BYTES || settings->batch_bytes > PL_DATAGRAM_MAX_BYTES))
-        return refuse("--message-bytes and --batch-bytes: a datagram carries at most 65000 bytes", error);
+        return pl_error_usage(error,
+                              "--message-bytes and --batch-bytes: a datagram carries at most 65000 bytes");
     return true;
 }

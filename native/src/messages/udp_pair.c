@@ -12,10 +12,9 @@
 
 static bool fail(int cause, struct pl_error *error)
 {
-    pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
-                 cause == 0 ? "the peer does not share what carries the messages of a stream"
-                            : "cannot share with the peer what carries the messages of a stream");
-    return false;
+    return pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
+                        cause == 0 ? "the peer does not share what carries the messages of a stream"
+                                   : "cannot share with the peer what carries the messages of a stream");
 }
 
 static void set_port(struct pl_address *address, uint16_t port)

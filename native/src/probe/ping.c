@@ -54,16 +54,11 @@ static bool try_method(struct ping *ping, enum pl_method method, const struct pl
     struct pl_probe_settings own = *settings;
     if (own.payload_bytes == 0)
         own.payload_bytes = pl_method_is_echoed(method) ? ECHOED_PAYLOAD_BYTES : ICMP_PAYLOAD_BYTES;
-    if (own.payload_bytes < pl_method_payload_min(method)) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--payload-bytes must be at least %zu for %s",
-                     pl_method_payload_min(method), pl_method_name(method));
-        return false;
-    }
-    if (pl_method_is_echoed(method) && ping->flags.port == 0) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--method %s needs --port of an echo",
-                     pl_method_name(method));
-        return false;
-    }
+    if (own.payload_bytes < pl_method_payload_min(method))
+        return pl_error_usage(error, "--payload-bytes must be at least %zu for %s",
+                              pl_method_payload_min(method), pl_method_name(method));
+    if (pl_method_is_echoed(method) && ping->flags.port == 0)
+        return pl_error_usage(error, "--method %s needs --port of an echo", pl_method_name(method));
     if (!pl_method_is_echoed(method))
         pl_address_clear_port(&own.to);
     bool opened = pl_probe_socket_open(&ping->socket, method, &own, error);
@@ -93,11 +88,10 @@ static bool open_socket(struct ping *ping, struct pl_error *error)
             *error = attempts[m];
             return false;
         }
-    pl_error_set(
+    return pl_error_set(
         error, PL_SETUP, "socket", 0,
         "this user may not send ICMP (its group is not in ping_group_range, and CAP_NET_RAW is missing); "
         "give --port (and --token) of an echo to probe by UDP");
-    return false;
 }
 
 static void write_start(struct ping *ping)

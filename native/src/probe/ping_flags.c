@@ -81,7 +81,7 @@ enum pl_options_outcome pl_ping_flags_parse(struct pl_ping_flags *flags, int arg
         flags->timeout_max_ns = PENDING_INTERVALS * flags->histogram_interval_ns;
     if (outcome == PL_OPTIONS_OK && flags->histogram_interval_ns > 0 &&
         flags->histogram_interval_ns < flags->interval_ns) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--histogram-interval-ns must be at least --interval-ns");
+        pl_error_usage(error, "--histogram-interval-ns must be at least --interval-ns");
         return PL_OPTIONS_WRONG;
     }
     return outcome;

@@ -98,14 +98,10 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     *probing = (struct pl_probe_socket){.method = method, .v6 = pl_address_family(&settings->to) == AF_INET6};
     const char *name = pl_method_name(method);
     probing->fd = open_socket(probing);
-    if (probing->fd < 0) {
-        pl_error_set(error, PL_SETUP, "socket", errno, "%s probes are not possible here", name);
-        return false;
-    }
-    if (!prepare_message(probing, settings)) {
-        pl_error_set(error, PL_RESOURCES, "socket", errno, "no resources for %s probes", name);
-        return false;
-    }
+    if (probing->fd < 0)
+        return pl_error_set(error, PL_SETUP, "socket", errno, "%s probes are not possible here", name);
+    if (!prepare_message(probing, settings))
+        return pl_error_set(error, PL_RESOURCES, "socket", errno, "no resources for %s probes", name);
     if (method == PL_ICMP_RAW)
         filter_replies(probing);
     probing->stamped = request_timestamps(probing);
@@ -121,8 +117,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
         pl_address_text(&settings->from, text);
-        pl_error_set(error, PL_SETUP, "bind", cause, "cannot probe from --bind %s", text);
-        return false;
+        return pl_error_set(error, PL_SETUP, "bind", cause, "cannot probe from --bind %s", text);
     }
     if (method == PL_PROBE_TCP)
         return pl_probe_stream_connect(probing->fd, settings, error);
@@ -130,8 +125,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
         pl_address_text(&settings->to, text);
-        pl_error_set(error, PL_SETUP, "connect", cause, "cannot reach %s", text);
-        return false;
+        return pl_error_set(error, PL_SETUP, "connect", cause, "cannot reach %s", text);
     }
     return true;
 }

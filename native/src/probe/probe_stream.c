@@ -18,9 +18,8 @@ static bool fail_connect(const struct pl_probe_settings *settings, int cause, st
 {
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(&settings->to, text);
-    pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to an echo at %s port %lld", text,
-                 (long long)pl_address_port(&settings->to));
-    return false;
+    return pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to an echo at %s port %lld", text,
+                        (long long)pl_address_port(&settings->to));
 }
 
 /* Waits for a pending connect; 0 or its errno, ETIMEDOUT at the deadline. */
@@ -63,19 +62,17 @@ static bool handshake(int fd, const struct pl_probe_settings *settings, pl_ns de
     long long port = (long long)pl_address_port(&settings->to);
     int cause = read_challenge(fd, challenge, deadline_ns);
     if (cause == EPROTO || cause == ETIMEDOUT ||
-        (cause == 0 && !pl_echo_challenge_decode(challenge, &version, nonce))) {
-        pl_error_set(error, PL_PEER, "handshake", 0,
-                     "%s port %lld does not answer as an echo: it is another program, or an older PathLab",
-                     text, port);
-        return false;
-    }
-    if (cause == 0 && version != PL_PROBE_VERSION) {
-        pl_error_set(error, PL_PEER, "handshake", 0,
-                     "the echo at %s port %lld uses version %d of the probes, this ping version %d: use the "
-                     "same PathLab at both ends",
-                     text, port, version, PL_PROBE_VERSION);
-        return false;
-    }
+        (cause == 0 && !pl_echo_challenge_decode(challenge, &version, nonce)))
+        return pl_error_set(
+            error, PL_PEER, "handshake", 0,
+            "%s port %lld does not answer as an echo: it is another program, or an older PathLab", text,
+            port);
+    if (cause == 0 && version != PL_PROBE_VERSION)
+        return pl_error_set(
+            error, PL_PEER, "handshake", 0,
+            "the echo at %s port %lld uses version %d of the probes, this ping version %d: use the "
+            "same PathLab at both ends",
+            text, port, version, PL_PROBE_VERSION);
     uint8_t response[PL_ECHO_RESPONSE_BYTES];
     pl_echo_response_encode(settings->token, nonce, (uint32_t)settings->payload_bytes, response);
     if (cause == 0)

@@ -49,9 +49,9 @@ struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns
     while (capacity < needed && capacity < CAPACITY_MAX)
         capacity *= 2;
     if (needed > capacity) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--timeout-ns is too long for --interval-ns: at most %llu probes may be pending",
-                     (unsigned long long)CAPACITY_MAX);
+        pl_error_usage(error,
+                       "--timeout-ns is too long for --interval-ns: at most %llu probes may be pending",
+                       (unsigned long long)CAPACITY_MAX);
         free(table);
         return NULL;
     }
