@@ -1,6 +1,5 @@
 /* Properties that fuzz targets check in addition to the sanitizers. */
-#ifndef PL_PROPERTY_H
-#define PL_PROPERTY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                                         \
         }                                                                                                    \
     } while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* Command lines for tests of flags. */
-#ifndef PL_ARGUMENTS_H
-#define PL_ARGUMENTS_H
+#pragma once
 
 #include <string.h>
 
@@ -15,5 +14,3 @@ static inline int split(char *line, char *argv[MAX_ARGUMENTS])
         argv[argc++] = word;
     return argc;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Assertions for native tests: a failed one is printed and makes the program end with status 1. */
-#ifndef PL_CHECK_H
-#define PL_CHECK_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -48,5 +47,3 @@ static inline void pl_check_text(const char *got, const char *want, const char *
         (void)printf("%s: %d checks, %d failed\n", __FILE__, pl_check_count, pl_check_failures);             \
         return pl_check_failures == 0 && pl_check_count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;                   \
     } while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* What a technology written in C or C++ implements, version 1 of the contract: agents/adapters/CONTRACT.md.
  * This header is all that an adapter needs; it is linked with the harness, which has main(). */
-#ifndef PL_ADAPTER_H
-#define PL_ADAPTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +76,4 @@ const char pl_adapter_language[] =
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* The loop of one stream in a thread of its own: connects, compares a first reply, and after `go` asks until
  * the trial is over. */
-#ifndef PL_LOOP_H
-#define PL_LOOP_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,5 +80,3 @@ void *pl_loop_run(void *loop);
 
 /* Lets all loops go on to a stage. */
 void pl_loops_enter(struct pl_loops *loops, enum pl_loop_stage stage, pl_ns run_ns);
-
-#endif

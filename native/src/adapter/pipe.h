@@ -1,6 +1,5 @@
 /* The adapter of languages without a harness: a program that answers requests on its stdin and stdout. */
-#ifndef PL_PIPE_H
-#define PL_PIPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ extern const struct pl_asker_extras pl_pipe_extras;
  * its length is not `expected` or more has come than it. */
 int pl_pipe_decode(const uint8_t *data, size_t have, size_t expected, const uint8_t **reply,
                    struct pl_adapter_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of an adapter's program: its last argument, one JSON object (agents/adapters/CONTRACT.md). */
-#ifndef PL_PLAN_H
-#define PL_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ bool pl_plan_parse(const char *json, const char *role, struct pl_plan *plan, str
 
 /* What a stream's functions get; it borrows the plan. */
 struct pl_adapter_settings pl_plan_settings(const struct pl_plan *plan, unsigned stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* The records of an adapter's program (agents/adapters/CONTRACT.md). Functions return false when the output
  * is gone. */
-#ifndef PL_ADAPTER_RECORDS_H
-#define PL_ADAPTER_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool pl_adapter_write_ask_result(struct pl_json *j, const struct pl_ask_result *
 bool pl_adapter_write_answer_result(const char *reason);
 /* Writes the error record, and the text on stderr; the exit status of its stage. */
 enum pl_status pl_adapter_write_error(const char *program, const struct pl_adapter_error *error);
-
-#endif

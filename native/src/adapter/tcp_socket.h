@@ -1,6 +1,5 @@
 /* The TCP sockets of an adapter: one of its own, or those that a library opened and hides. */
-#ifndef PL_ADAPTER_TCP_SOCKET_H
-#define PL_ADAPTER_TCP_SOCKET_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,6 +37,4 @@ bool pl_adapter_accepts_no_delay(unsigned port);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Socket addresses: parses numeric IPv4 and IPv6 ones, and formats those of every transport. */
-#ifndef PL_ADDRESS_H
-#define PL_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool pl_address_of_socket(int fd, struct pl_address *address);
 bool pl_address_of_peer(int fd, struct pl_address *address);
 /* Same family, address and port. */
 bool pl_address_equal(const struct pl_address *a, const struct pl_address *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers in network byte order, and the Internet checksum. */
-#ifndef PL_BYTES_H
-#define PL_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ uint32_t pl_internet_fold(uint32_t sum);
 
 /* Data that a compressing path cannot shrink: an xorshift sequence, the same for every run. */
 void pl_fill_incompressible(uint8_t *buffer, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The engine's clocks, in integer nanoseconds. */
-#ifndef PL_CLOCK_H
-#define PL_CLOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ pl_ns pl_realtime_ns(void);
 
 /* CPU time that `thread` (running, not joined) has used, user and system together; -1 where unknown. */
 pl_ns pl_thread_cpu_ns(pthread_t thread);
-
-#endif

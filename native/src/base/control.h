@@ -1,6 +1,5 @@
 /* Command lines from the controller, read without blocking. */
-#ifndef PL_CONTROL_H
-#define PL_CONTROL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ int pl_control_fd(const struct pl_control *control);
 /* The next event. Call until PL_CONTROL_NONE or PL_CONTROL_END after the descriptor became readable. `line`
  * has room for PL_CONTROL_LINE_BYTES + 1 bytes. */
 enum pl_control_event pl_control_next(struct pl_control *control, char *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* One failure: its exit status, its stage, the errno behind it and one clear line of text. */
-#ifndef PL_ERROR_H
-#define PL_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ bool pl_errno_is_exhaustion(int errno_value);
 
 /* The symbolic name of an errno ("ECONNREFUSED"), or NULL for one not in our table. Static storage. */
 const char *pl_errno_name(int errno_value);
-
-#endif

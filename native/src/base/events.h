@@ -1,7 +1,6 @@
 /* What the main thread waits for: a deadline, signals, the controller's commands and up to two descriptors.
  */
-#ifndef PL_EVENTS_H
-#define PL_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ enum pl_command pl_events_wait(struct pl_events *events, struct pl_wait *wait);
 bool pl_command_ends(enum pl_command command);
 /* The reason that the result states for a run that the command ended. */
 const char *pl_command_reason(enum pl_command command);
-
-#endif

@@ -1,6 +1,5 @@
 /* The memory that this process can still take: of the host and of its control groups. */
-#ifndef PL_FREE_MEMORY_H
-#define PL_FREE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
  * files can be dropped. What cannot be read does not count; INT64_MAX where nothing can. `root` is put before
  * the paths of /proc and /sys: "". */
 int64_t pl_read_free_memory(const char *root);
-
-#endif

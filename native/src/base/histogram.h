@@ -2,8 +2,7 @@
  * too high. Its places are those of HdrHistogram with two significant digits, so histograms can be added and
  * written in its V2 encoding without any loss. Source: HdrHistogram (public domain), class AbstractHistogram.
  */
-#ifndef PL_HISTOGRAM_H
-#define PL_HISTOGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void pl_histogram_write_places(const struct pl_histogram *histogram, struct pl_j
 /* {"count":…,"min":…,"max":…,"mean":…,"hdr":"…"} under `key`: all that was counted. `hdr` is the V2 encoding,
  * uncompressed, in base64. Nulls where nothing was counted. */
 void pl_histogram_write(const struct pl_histogram *histogram, struct pl_json *j, const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* A streaming writer of one JSON line into a growing buffer. */
-#ifndef PL_JSON_H
-#define PL_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool pl_json_flush_line(struct pl_json *j);
 
 /* Frees the buffer. */
 void pl_json_release(struct pl_json *j);
-
-#endif

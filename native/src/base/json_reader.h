@@ -1,6 +1,5 @@
 /* Reads JSON (RFC 8259) from a text in memory, token by token. */
-#ifndef PL_JSON_READER_H
-#define PL_JSON_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool pl_json_at_end(struct pl_json_reader *reader);
 
 /* Whether the whole text is one JSON object. */
 bool pl_json_is_object(const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Limits of this process that the kernel enforces. */
-#ifndef PL_LIMITS_H
-#define PL_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ bool pl_limit_memory(int64_t bytes, struct pl_error *error);
 
 /* Raises the soft limit of descriptors to the hard one; false with `error` set when `needed` do not fit. */
 bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error);
-
-#endif

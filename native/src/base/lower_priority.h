@@ -1,6 +1,5 @@
 /* Work that gives way to others: a background load, and the traffic of one. */
-#ifndef PL_LOWER_PRIORITY_H
-#define PL_LOWER_PRIORITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool pl_lower_priority(int64_t nice, struct pl_error *error);
 /* Gives the calling thread the idle class of I/O: the disk serves it when nobody else asks. Schedulers
  * without classes ignore it. False where the kernel has no such call. */
 bool pl_lower_io_priority(void);
-
-#endif

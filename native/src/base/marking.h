@@ -1,6 +1,5 @@
 /* The marks of a socket's packets and the device that sends them. */
-#ifndef PL_MARKING_H
-#define PL_MARKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool pl_marking_apply(int fd, int family, const struct pl_marking *marking, stru
 
 /* The traffic class or TOS octet in force on a socket; -1 where there is none. */
 int64_t pl_marking_octet(int fd, int family);
-
-#endif

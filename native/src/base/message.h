@@ -1,6 +1,5 @@
 /* Short messages of the engine's own protocols over a non-blocking stream socket. */
-#ifndef PL_MESSAGE_H
-#define PL_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ int pl_message_send(int fd, const uint8_t *message, size_t bytes, bool wait_for_
 /* Waits until a descriptor is ready for `events` (poll(2)). 0, ETIMEDOUT at the deadline, or another errno.
  */
 int pl_wait_ready(int fd, short events, pl_ns deadline_ns);
-
-#endif

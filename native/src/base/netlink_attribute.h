@@ -1,6 +1,5 @@
 /* Attributes of messages of netlink sockets. */
-#ifndef PL_NETLINK_ATTRIBUTE_H
-#define PL_NETLINK_ATTRIBUTE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
 /* The content of the first attribute of `type` among `bytes` of attributes, and its size; NULL: there is
  * none. */
 const void *pl_netlink_attribute(const void *attributes, size_t bytes, unsigned short type, size_t *size);
-
-#endif

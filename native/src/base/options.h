@@ -1,6 +1,5 @@
 /* Flags of a subcommand, parsed by a table. */
-#ifndef PL_OPTIONS_H
-#define PL_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool pl_parse_int64(const char *text, int64_t minimum, int64_t maximum, int64_t 
 
 /* Plain decimal number within low..high; false otherwise (also for inf, nan and hexadecimal). */
 bool pl_parse_double(const char *text, double low, double high, double *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* The form of a run's output: JSON lines for programs, text for people at a terminal. */
-#ifndef PL_OUTPUT_H
-#define PL_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ bool pl_output_parse(const char *text, bool *human, struct pl_error *error);
 
 /* Flushes stdout; false when the output is gone. */
 bool pl_output_flush(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The ports that an end may listen on. */
-#ifndef PL_PORT_RANGE_H
-#define PL_PORT_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ bool pl_port_range_parse(const char *text, struct pl_port_range *range, struct p
  * another cause. `port` is the last one tried, `bind` the address. Always false. */
 bool pl_port_range_refuse(const struct pl_port_range *range, int64_t port, const char *bind, int cause,
                           struct pl_error *error);
-
-#endif

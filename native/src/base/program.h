@@ -1,6 +1,5 @@
 /* The first steps of every subcommand. */
-#ifndef PL_PROGRAM_H
-#define PL_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ bool pl_program_begin(const char *subcommand, enum pl_options_outcome outcome, b
 
 /* Writes the hello record, the first line of every run; false when the output is gone. */
 bool pl_program_write_hello(const char *subcommand);
-
-#endif

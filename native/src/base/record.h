@@ -1,7 +1,6 @@
 /* Objects of JSON by rows: the fields that native/records.toml has for them, in its order, from a struct
  * whose members have the same names. */
-#ifndef PL_RECORD_H
-#define PL_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ bool pl_record_write(struct pl_json *j, const struct pl_record_type *type, const
 /* Writes an object within a record; `key` is NULL inside arrays. */
 void pl_record_write_object(struct pl_json *j, const char *key, const struct pl_record_type *type,
                             const void *values);
-
-#endif

@@ -1,6 +1,5 @@
 /* Names of hosts, for use by hand; controllers pass numeric addresses. */
-#ifndef PL_RESOLVE_H
-#define PL_RESOLVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
  * name services. `flag` names the flag in the usage error. */
 bool pl_resolve(const char *text, uint16_t port, const char *flag, struct pl_address *address,
                 struct pl_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernel's receive timestamps. */
-#ifndef PL_STAMP_H
-#define PL_STAMP_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -9,5 +8,3 @@
 /* The timestamp (CLOCK_REALTIME) in the ancillary data of a message from a socket with SO_TIMESTAMPNS; 0
  * without one. */
 pl_ns pl_stamp_read(struct msghdr *message);
-
-#endif

@@ -1,6 +1,5 @@
 /* The subcommands: each parses its own flags (argv[0] is its name) and returns the exit status. */
-#ifndef PL_SUBCOMMANDS_H
-#define PL_SUBCOMMANDS_H
+#pragma once
 
 int pl_send_main(int argc, char **argv);
 int pl_receive_main(int argc, char **argv);
@@ -11,5 +10,3 @@ int pl_load_main(int argc, char **argv);
 int pl_ask_main(int argc, char **argv);
 int pl_calibrate_main(int argc, char **argv);
 int pl_capture_main(int argc, char **argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* The token of a trial. It need not be passed on the command line, which every user of the host can read. */
-#ifndef PL_TOKEN_H
-#define PL_TOKEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ bool pl_token_check(const char *text, struct pl_error *error);
  * which belongs to the controller. False with `error` set: the line is no token (usage), or did not arrive
  * within ten seconds or before the end of file (ended). */
 bool pl_token_read(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_error *error);
-
-#endif

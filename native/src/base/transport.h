@@ -1,6 +1,5 @@
 /* The transport of a stream: TCP, or another connection-oriented transport of the kernel. */
-#ifndef PL_TRANSPORT_H
-#define PL_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ enum pl_transport pl_transport_in_use(enum pl_transport requested, int fd);
 
 /* Whether the kernel keeps TCP_INFO, a congestion control and a segment size for its sockets. */
 bool pl_transport_is_tcp(enum pl_transport transport);
-
-#endif

@@ -1,6 +1,5 @@
 /* Units in flags and text: times, sizes and rates. */
-#ifndef PL_UNITS_H
-#define PL_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUA
 
 /* Formats with three significant digits: "1.23 Gbit/s", "64.0 KiB", "20.1 ms". */
 void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
-
-#endif

@@ -1,6 +1,5 @@
 /* Throughput of the host's loopback: both ends of a flow in one process, over 127.0.0.1. */
-#ifndef PL_LOOPBACK_H
-#define PL_LOOPBACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct pl_loopback_result {
  * (PL_ENDED). */
 bool pl_loopback_measure(const struct pl_loopback_settings *settings, struct pl_events *events,
                          struct pl_loopback_result *result, struct pl_error *error);
-
-#endif

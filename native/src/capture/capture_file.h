@@ -1,7 +1,6 @@
 /* The file of a capture: whole blocks of pcapng, up to a limit of bytes, and never the last room of a disk.
  */
-#ifndef PL_CAPTURE_FILE_H
-#define PL_CAPTURE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ uint64_t pl_capture_file_bytes(const struct pl_capture_file *file);
 
 /* Leaves the file where it is. */
 void pl_capture_file_close(struct pl_capture_file *file);
-
-#endif

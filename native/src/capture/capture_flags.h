@@ -1,6 +1,5 @@
 /* The flags of `capture`. */
-#ifndef PL_CAPTURE_FLAGS_H
-#define PL_CAPTURE_FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct pl_capture_plan {
 /* Parses and checks all flags; `error` names the wrong one. */
 enum pl_options_outcome pl_capture_plan_parse(struct pl_capture_plan *plan, int argc, char **argv,
                                               struct pl_error *error);
-
-#endif

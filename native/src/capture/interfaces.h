@@ -1,6 +1,5 @@
 /* The network interfaces of a capture. */
-#ifndef PL_INTERFACES_H
-#define PL_INTERFACES_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ bool pl_interfaces_find(const char *names, struct pl_interfaces *interfaces, str
 
 /* Its place in the list; -1: not there. */
 int pl_interfaces_index(const struct pl_interfaces *interfaces, unsigned index);
-
-#endif

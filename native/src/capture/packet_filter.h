@@ -1,8 +1,7 @@
 /* The kernel's filter of a capture: which packets of a socket without a link header (SOCK_DGRAM) are
  * recorded, and how many of their bytes: the headers of IP and of the transport, without payload.
  */
-#ifndef PL_PACKET_FILTER_H
-#define PL_PACKET_FILTER_H
+#pragma once
 
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ struct pl_packet_filter {
  * packets that carry a VLAN tag unless the interfaces were named (their VLAN's own interface shows them), and
  * on a loopback interface the outgoing copy of each packet. */
 size_t pl_packet_filter_build(const struct pl_packet_filter *filter, struct sock_filter *program);
-
-#endif

@@ -1,7 +1,6 @@
 /* Packets of this host's interfaces, by a packet socket with a ring in memory that the kernel fills
  * (TPACKET_V3). A full ring loses packets, which are counted, and never more memory. */
-#ifndef PL_PACKET_RING_H
-#define PL_PACKET_RING_H
+#pragma once
 
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ void pl_packet_ring_stop(struct pl_packet_ring *ring);
 
 /* Since the ring was opened. */
 struct pl_ring_counts pl_packet_ring_counts(struct pl_packet_ring *ring);
-
-#endif

@@ -3,8 +3,7 @@
  * packets, and an interface's statistics. Each function writes one block and returns its length, a multiple
  * of 4.
  */
-#ifndef PL_PCAPNG_H
-#define PL_PCAPNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ size_t pl_pcapng_section(uint8_t *at, const char *program);
 size_t pl_pcapng_interface(uint8_t *at, const char *name, uint32_t snap_bytes);
 size_t pl_pcapng_packet(uint8_t *at, const struct pl_pcapng_packet *packet);
 size_t pl_pcapng_statistics(uint8_t *at, const struct pl_pcapng_statistics *statistics);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of a flow of datagrams: what flags and hellos may say, and what follows from them. */
-#ifndef PL_DATAGRAM_FLOW_H
-#define PL_DATAGRAM_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void pl_datagram_flow_derive(struct pl_flow *flow);
 /* Chooses or checks the payload of each datagram by the MTU of the path of a connected stream; false with
  * `error` set where the path cannot carry it. Without datagrams, and once it is chosen, nothing happens. */
 bool pl_datagram_flow_fit(struct pl_flow *flow, int stream_fd, struct pl_error *error);
-
-#endif

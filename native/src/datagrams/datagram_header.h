@@ -1,6 +1,5 @@
 /* The first bytes of every datagram of a flow, in network byte order (PROTOCOL.md, "Datagrams"). */
-#ifndef PL_DATAGRAM_HEADER_H
-#define PL_DATAGRAM_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void pl_datagram_header_encode(const struct pl_datagram_header *header,
  * number. */
 bool pl_datagram_header_decode(const uint8_t bytes[PL_DATAGRAM_HEADER_BYTES], uint32_t check,
                                struct pl_datagram_header *header);
-
-#endif

@@ -1,7 +1,6 @@
 /* What one end of a stream keeps when it carries datagrams: its UDP socket, the counts of both directions,
  * and what the ends state over the stream. Written by the stream's workers, read by the main thread. */
-#ifndef PL_DATAGRAM_LINK_H
-#define PL_DATAGRAM_LINK_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -89,5 +88,3 @@ void pl_datagram_link_publish(struct pl_datagram_link *link);
 void pl_datagram_link_close_window(struct pl_datagram_link *link);
 /* Whether every datagram that the peer states as sent has come. */
 bool pl_datagram_link_is_complete(const struct pl_datagram_link *link);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pacing of datagrams by the kernel. */
-#ifndef PL_DATAGRAM_PACING_H
-#define PL_DATAGRAM_PACING_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -16,5 +15,3 @@ bool pl_datagram_pace(int fd, const struct pl_flow *flow, struct pl_error *error
 
 /* What is to be added to a time of pl_now_ns() for the clock of the socket's SO_TXTIME. */
 pl_ns pl_datagram_txtime_offset_ns(int fd);
-
-#endif

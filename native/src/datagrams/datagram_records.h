@@ -1,6 +1,5 @@
 /* The "datagrams" objects of the records of a flow of datagrams. */
-#ifndef PL_DATAGRAM_RECORDS_H
-#define PL_DATAGRAM_RECORDS_H
+#pragma once
 
 #include "base/json.h"
 #include "flow/counters.h"
@@ -13,5 +12,3 @@ void pl_datagram_records_interval(struct pl_json *j, const struct pl_counters *c
 void pl_datagram_records_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase);
 /* Of the result; after the workers have ended. */
 void pl_datagram_records_result(struct pl_json *j, const struct pl_counters *counters);
-
-#endif

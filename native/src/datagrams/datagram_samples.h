@@ -1,6 +1,5 @@
 /* The counts of a flow of datagrams at the boundaries of its intervals. */
-#ifndef PL_DATAGRAM_SAMPLES_H
-#define PL_DATAGRAM_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void pl_datagram_samples_close_interval(void *samples, const struct pl_counters 
 /* Datagrams that the receiving sockets dropped since the steady window began; -1: the kernel does not report
  * it. */
 int64_t pl_datagram_samples_dropped(const struct pl_datagram_samples *samples, uint32_t count);
-
-#endif

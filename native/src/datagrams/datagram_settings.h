@@ -1,7 +1,6 @@
 /* What a flow of datagrams was asked to do: UDP, where each datagram has a number and the receiver states
  * which of them came. */
-#ifndef PL_DATAGRAM_SETTINGS_H
-#define PL_DATAGRAM_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void pl_datagram_settings_derive(struct pl_datagram_settings *settings, int64_t 
 
 /* Payload bytes that are handed over in one call. */
 int64_t pl_datagram_call_bytes(const struct pl_datagram_settings *settings);
-
-#endif

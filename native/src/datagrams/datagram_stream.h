@@ -1,7 +1,6 @@
 /* The streams of a flow of datagrams as their threads see them: statements between the ends, failures, ends.
  */
-#ifndef PL_DATAGRAM_STREAM_H
-#define PL_DATAGRAM_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void pl_datagram_fail_sending(struct pl_worker *worker, struct pl_stream *stream
 void pl_datagram_end_if_done(struct pl_worker *worker, struct pl_stream *stream);
 /* Whether the stream is open. */
 bool pl_datagram_is_open(const struct pl_stream *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* The text output of a flow of datagrams, for people. */
-#ifndef PL_DATAGRAM_TEXT_H
-#define PL_DATAGRAM_TEXT_H
+#pragma once
 
 #include "flow/counters.h"
 
@@ -11,5 +10,3 @@ void pl_datagram_text_headings(const struct pl_counters *counters);
 void pl_datagram_text_interval(const struct pl_counters *counters);
 /* The lines of the result: the steady window. */
 void pl_datagram_text_result(const struct pl_counters *counters);
-
-#endif

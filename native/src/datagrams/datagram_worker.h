@@ -1,7 +1,6 @@
 /* The threads of a flow of datagrams: a worker sends, or receives, the datagrams of its streams. In both
  * directions at once, each share of the streams has one thread for either. */
-#ifndef PL_DATAGRAM_WORKER_H
-#define PL_DATAGRAM_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void pl_datagram_source_run(struct pl_worker *worker);
 void pl_datagram_sink_run(struct pl_worker *worker);
 /* The buffers of one that receives, for its `state`; NULL when memory ran out. */
 void *pl_datagram_sink_create(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* How exactly a thread paced its datagrams. */
-#ifndef PL_PACING_ERRORS_H
-#define PL_PACING_ERRORS_H
+#pragma once
 
 #include "base/histogram.h"
 
@@ -8,5 +7,3 @@ struct pl_pacing_errors {
     struct pl_histogram error_ns; /* from when a datagram was due until it was handed to the kernel */
     struct pl_histogram call_ns;  /* time that the handing took: within it the datagram left */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The queueing discipline that the packets of a socket leave by: some of them pace, most do not. */
-#ifndef PL_QDISC_H
-#define PL_QDISC_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ struct pl_qdisc {
 /* Of a connected IPv4 or IPv6 socket; by rtnetlink, without privilege. False where the kernel does not say.
  */
 bool pl_qdisc_find(int fd, struct pl_qdisc *qdisc);
-
-#endif

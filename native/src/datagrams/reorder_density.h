@@ -8,8 +8,7 @@
  *
  * Constant memory. Arrivals in order cost nothing: they are counted as ranges when disorder begins.
  */
-#ifndef PL_REORDER_DENSITY_H
-#define PL_REORDER_DENSITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ void pl_density_counts_add(struct pl_density_counts *into, const struct pl_densi
 /* Members "reorder_density" [[displacement, count]...], "buffer_density" [[occupancy, count]...] without
  * zeros, and the counts beyond both thresholds. */
 void pl_density_counts_write(const struct pl_density_counts *counts, struct pl_json *j);
-
-#endif

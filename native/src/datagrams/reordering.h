@@ -3,8 +3,7 @@
  * They count datagrams of the measured window. `pl_histogram` counts any 64-bit number: up to 255 each has
  * its own place, above a place is at most 0.8 % wide. About 230 KB, whatever is counted.
  */
-#ifndef PL_REORDERING_H
-#define PL_REORDERING_H
+#pragma once
 
 #include "base/histogram.h"
 #include "datagrams/reorder_density.h"
@@ -27,5 +26,3 @@ void pl_reordering_add(struct pl_reordering *into, const struct pl_reordering *f
 /* An object under `key`: [[low, high, count]...] of each histogram, both ends included, without empty
  * places; the two densities. */
 void pl_reordering_write(const struct pl_reordering *reordering, struct pl_json *j, const char *key);
-
-#endif

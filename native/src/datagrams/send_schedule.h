@@ -1,6 +1,5 @@
 /* When the datagrams of a thread are due at an offered rate: an even spacing, exact for any rate. */
-#ifndef PL_SEND_SCHEDULE_H
-#define PL_SEND_SCHEDULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ void pl_send_schedule_begin(struct pl_send_schedule *schedule, pl_ns start_ns, u
 void pl_send_schedule_advance(struct pl_send_schedule *schedule);
 /* Gives up all units that are due before `until_ns`. Returns how many: exact, without a step for each. */
 uint64_t pl_send_schedule_skip(struct pl_send_schedule *schedule, pl_ns until_ns);
-
-#endif

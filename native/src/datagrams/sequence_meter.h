@@ -13,8 +13,7 @@
  * Sources: RFC 4737 sections 3.3 (reordered; of copies only the first arrival counts), 4.2 (extent), 4.3
  * (late time), 5.4 (n-reordering); RFC 3550 appendix A.8 (jitter).
  */
-#ifndef PL_SEQUENCE_METER_H
-#define PL_SEQUENCE_METER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ struct pl_sequence_counts pl_sequence_meter_close_window(struct pl_sequence_mete
 
 /* The counts of the measured window so far; `lost` is 0 until it is closed. */
 struct pl_sequence_counts pl_sequence_meter_counts(const struct pl_sequence_meter *meter);
-
-#endif

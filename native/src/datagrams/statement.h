@@ -1,7 +1,6 @@
 /* What the two ends of a flow of datagrams state over the TCP connection of each stream (PROTOCOL.md,
  * "Datagrams"): a byte that names the kind, then numbers of 8 bytes in network byte order. */
-#ifndef PL_STATEMENT_H
-#define PL_STATEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ struct pl_statement_reader {
  * statement is in `statement`. -1 for a byte that names no kind. */
 ssize_t pl_statement_read(struct pl_statement_reader *reader, const uint8_t *bytes, size_t count,
                           struct pl_statement *statement, bool *complete);
-
-#endif

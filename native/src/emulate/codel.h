@@ -5,8 +5,7 @@
  * arrived behind the packet, so the rule that spares the last packet of a queue looks at the bytes ahead of
  * it. An ECN mark in place of a drop schedules the next one at once, as in Linux (the RFC leaves this open).
  */
-#ifndef PL_CODEL_H
-#define PL_CODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct pl_codel_packet {
 /* True: drop this packet, or mark it where it is markable. */
 bool pl_codel_decide(struct pl_codel *codel, const struct pl_codel_times *times,
                      const struct pl_codel_packet *packet);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Nearly every delivery is due after all the others and is appended; an earlier one is moved forward past the
  * later ones. Deliveries due at the same time keep their order of arrival. */
-#ifndef PL_DELAY_LINE_H
-#define PL_DELAY_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const struct pl_delivery *pl_delay_line_peek(const struct pl_delay_line *line);
 void pl_delay_line_pop(struct pl_delay_line *line);
 
 size_t pl_delay_line_count(const struct pl_delay_line *line);
-
-#endif

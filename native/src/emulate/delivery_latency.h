@@ -6,8 +6,7 @@
  * start of the write. Since that is the time of delivery, such a write begins earlier: by half of the
  * duration of recent writes of small packets after a pause, which is below the measured time until an
  * answer's own timestamp (0.8 of the write), and at most by PL_DELIVERY_LATENCY_NS_MAX. */
-#ifndef PL_DELIVERY_LATENCY_H
-#define PL_DELIVERY_LATENCY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ pl_ns pl_delivery_latency_lead_ns(const struct pl_delivery_latency *latency, pl_
 /* Learn from a write of `length_bytes` from `began_ns` to `ended_ns`; ignores writes without a pause. */
 void pl_delivery_latency_learn(struct pl_delivery_latency *latency, pl_ns written_ns, pl_ns began_ns,
                                pl_ns ended_ns, size_t length_bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * own network namespace. Packets carry a virtio-net header in front (superpacket.h), and behind it an
  * Ethernet header when it is a packet socket.
  */
-#ifndef PL_DEVICE_H
-#define PL_DEVICE_H
+#pragma once
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ bool pl_device_is_gone(int errno_value);
 /* Packets dropped by the kernel before they were read, since the device was opened. A super-packet counts
  * once. False: the kernel does not report them. */
 bool pl_device_dropped(struct pl_device *device, uint64_t *packets);
-
-#endif

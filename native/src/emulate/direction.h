@@ -5,8 +5,7 @@
  *
  *   arrived + duplicated = queue_dropped + aqm_dropped + lost + overflow_dropped + delivered + write_errors
  *   + waiting. */
-#ifndef PL_DIRECTION_H
-#define PL_DIRECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void pl_direction_drop(struct pl_direction *direction, const unsigned char *head
 
 /* Write one delivery to the device and count it. False with errno when the kernel refused it. */
 bool pl_direction_write(struct pl_direction *direction, const struct pl_delivery *delivery);
-
-#endif

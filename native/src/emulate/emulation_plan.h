@@ -1,6 +1,5 @@
 /* The flags of `emulate` (PROTOCOL.md). */
-#ifndef PL_EMULATION_PLAN_H
-#define PL_EMULATION_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct pl_emulation_plan {
 /* Parse the flags. PL_OPTIONS_WRONG: `error` (PL_USAGE) names the wrong one. */
 enum pl_options_outcome pl_emulation_plan_parse(struct pl_emulation_plan *plan, int argc, char **argv,
                                                 struct pl_error *error);
-
-#endif

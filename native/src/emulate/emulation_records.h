@@ -1,6 +1,5 @@
 /* Counters and settings of the emulator as JSON members (PROTOCOL.md, `emulate`). */
-#ifndef PL_EMULATION_RECORDS_H
-#define PL_EMULATION_RECORDS_H
+#pragma once
 
 #include "base/json.h"
 #include "emulate/forwarder.h"
@@ -15,5 +14,3 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
 
 /* All keys of a SPEC. */
 void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings);
-
-#endif

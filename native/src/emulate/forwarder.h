@@ -1,6 +1,5 @@
 /* Carries packets between two devices through two links, one per direction, in one thread. */
-#ifndef PL_FORWARDER_H
-#define PL_FORWARDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ struct pollfd;
  * that has delay and kernel timestamps, packets of up to 0.1 ms are read together, each with its own time of
  * arrival. */
 void pl_forwarder_wait(struct pl_forwarder *forwarder, struct pollfd *others, unsigned count);
-
-#endif

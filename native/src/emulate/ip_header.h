@@ -1,6 +1,5 @@
 /* The ECN field of IP headers. */
-#ifndef PL_IP_HEADER_H
-#define PL_IP_HEADER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ enum pl_ecn pl_ip_ecn(const unsigned char *ip, size_t bytes);
 
 /* Set CE in a header that pl_ip_ecn accepts; updates the checksum of IPv4 (RFC 1624). */
 void pl_ip_mark_ce(unsigned char *ip);
-
-#endif

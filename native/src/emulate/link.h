@@ -18,8 +18,7 @@
  *
  * Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped one has not. No
  * sockets, no clock, no allocation: the caller passes `now_ns`. */
-#ifndef PL_LINK_H
-#define PL_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns);
  * `size_bytes` at most 1 MiB. */
 struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes,
                                      enum pl_ecn ecn);
-
-#endif

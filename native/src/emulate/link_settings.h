@@ -1,6 +1,5 @@
 /* The settings of one direction of an emulated link, and their text form. */
-#ifndef PL_LINK_SETTINGS_H
-#define PL_LINK_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
 
 /* "none", "codel". Static storage. */
 const char *pl_aqm_name(enum pl_aqm aqm);
-
-#endif

@@ -1,6 +1,5 @@
 /* Packet buffers in three sizes, shared by reference count, under one bound on memory. One thread. */
-#ifndef PL_PACKET_H
-#define PL_PACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ struct pl_packet *pl_packet_acquire(struct pl_packet_pool *pool, size_t bytes);
 void pl_packet_release(struct pl_packet_pool *pool, struct pl_packet *packet);
 
 size_t pl_packet_capacity(const struct pl_packet *packet);
-
-#endif

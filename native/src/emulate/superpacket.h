@@ -4,8 +4,7 @@
  * The kernel passes up to 64 KiB as one packet that it would have segmented at the device. The link
  * serializes, queues and loses each segment; a run of segments that arrive together may be written as one
  * smaller super-packet. The header is virtio's legacy one of 10 bytes in the byte order of the host. */
-#ifndef PL_SUPERPACKET_H
-#define PL_SUPERPACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ uint64_t pl_superpacket_wire_bytes(const struct pl_superpacket *layout, uint32_t
  * and CWR (first only), and a partial transport checksum; every other bit is the super-packet's. */
 void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *layout, uint32_t first,
                         uint32_t count, struct pl_slice *slice);
-
-#endif

@@ -1,6 +1,5 @@
 /* The fate of every packet, written to a file of bounded size: PROTOCOL.md, `emulate`, "The trace". */
-#ifndef PL_TRACE_H
-#define PL_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void pl_trace_flush(struct pl_trace *trace);
 
 /* Flush, if it is open, and close the file. */
 void pl_trace_close(struct pl_trace *trace);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Unauthenticated peers cannot block it: every call is non-blocking, a hello must be complete within two
  * seconds, and at most 64 handshakes beyond the expected ones are pending; the oldest is closed first. */
-#ifndef PL_ACCEPTOR_H
-#define PL_ACCEPTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor);
 uint32_t pl_acceptor_pending(const struct pl_acceptor *acceptor);
 /* Unauthenticated peers rejected so far. */
 uint64_t pl_acceptor_rejected(const struct pl_acceptor *acceptor);
-
-#endif

@@ -1,6 +1,5 @@
 /* Counters of bytes (or messages) in one direction: per stream and phase. */
-#ifndef PL_BYTE_COUNTERS_H
-#define PL_BYTE_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void pl_byte_counters_write_steps(struct pl_json *j, const char *key, const stru
                                   uint32_t count);
 void pl_byte_counters_write_phase(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
                                   enum pl_phase phase, uint32_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* The connector: connects every stream, sends the hellos and checks the answers. */
-#ifndef PL_CONNECTOR_H
-#define PL_CONNECTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int pl_connector_fd(const struct pl_connector *connector);
 bool pl_connector_serve(struct pl_connector *connector, struct pl_error *error);
 /* Streams admitted so far. */
 uint32_t pl_connector_admitted(const struct pl_connector *connector);
-
-#endif

@@ -1,6 +1,5 @@
 /* The flow counters of one trial: per stream and phase, sampled at the boundaries of the time line. */
-#ifndef PL_COUNTERS_H
-#define PL_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ const struct pl_byte_counters *pl_counters_reported(const struct pl_counters *co
 int64_t pl_counters_effective_window(const struct pl_counters *counters, uint32_t stream);
 /* A field of TCP_INFO summed over the streams; false when no stream has it. */
 bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint64_t *sum);
-
-#endif

@@ -1,6 +1,5 @@
 /* Delivery of a connection's bytes as this end's kernel knows it, and the reset of the connection. */
-#ifndef PL_DELIVERY_H
-#define PL_DELIVERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ int64_t pl_delivery_missing_bytes(const struct pl_stream *stream, enum pl_transp
 /* Aborts the connection: discards unsent and unacknowledged bytes and sends a reset. Closes the descriptor.
  */
 void pl_delivery_reset(struct pl_stream *stream);
-
-#endif

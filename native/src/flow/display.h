@@ -1,6 +1,5 @@
 /* A trial as text for people at a terminal. All return false when the output is gone. */
-#ifndef PL_DISPLAY_H
-#define PL_DISPLAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool pl_display_ready(const struct pl_counters *counters);
 bool pl_display_interval(const struct pl_counters *counters);
 /* The summary; the workers must have been joined. */
 bool pl_display_result(const struct pl_counters *counters, const struct pl_ending *ending);
-
-#endif

@@ -1,6 +1,5 @@
 /* The end of a trial. */
-#ifndef PL_ENDING_H
-#define PL_ENDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ struct pl_ending {
     int64_t rejected;
     bool resets; /* streams that are still open are reset */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of one end of a flow: flags and values derived from them. */
-#ifndef PL_FLOW_H
-#define PL_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ int64_t pl_flow_stream_rate(const struct pl_flow *flow);
 uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream);
 /* The whole messages in that share. */
 uint64_t pl_flow_stream_messages(const struct pl_flow *flow, uint32_t stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* The flags of `send` and `receive`: one table each. */
-#ifndef PL_FLOW_FLAGS_H
-#define PL_FLOW_FLAGS_H
+#pragma once
 
 #include "base/error.h"
 #include "base/options.h"
@@ -15,5 +14,3 @@
 /* Reads argv into a flow that holds the defaults; `accepting` selects the table. */
 enum pl_options_outcome pl_flow_read_flags(struct pl_flow *flow, int argc, char **argv,
                                            struct pl_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a flow carries: bytes, messages or datagrams. Each kind has a folder; the files of flow/, which serve
  * all kinds, ask the flow's kind for what differs. A function that a kind does not need is NULL. */
-#ifndef PL_FLOW_KIND_H
-#define PL_FLOW_KIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ struct pl_flow_kind {
 
     const struct pl_kind_counts *counts; /* NULL: bytes alone */
 };
-
-#endif

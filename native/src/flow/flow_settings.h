@@ -1,6 +1,5 @@
 /* The settings of one end of a flow, from flags and hellos. */
-#ifndef PL_FLOW_SETTINGS_H
-#define PL_FLOW_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,4 +17,3 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
 /* Derives the kind of the flow and what follows from its settings; called again once the number of streams is
  * known. */
 void pl_flow_derive(struct pl_flow *flow);
-#endif

@@ -1,7 +1,6 @@
 /* The hello of a data connection and its answer, encoded field by field in network byte order (PROTOCOL.md).
  */
-#ifndef PL_HELLO_H
-#define PL_HELLO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ bool pl_answer_decode(const uint8_t bytes[PL_ANSWER_BYTES], struct pl_answer *an
 
 void pl_busy_encode(const struct pl_busy *busy, uint8_t bytes[PL_BUSY_BYTES]);
 void pl_busy_decode(const uint8_t bytes[PL_BUSY_BYTES], struct pl_busy *busy);
-
-#endif

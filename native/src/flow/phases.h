@@ -3,8 +3,7 @@
  * Times are nanoseconds since the start of the trial. Boundaries are planned on a grid that begins anew with
  * each phase, and recorded at the instant at which the counters were sampled, so a phase ends exactly where
  * its last interval ends. A late sample skips the boundaries that it missed. */
-#ifndef PL_PHASES_H
-#define PL_PHASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct pl_interval pl_phases_close(struct pl_phases *phases, pl_ns now_ns);
 void pl_phases_cut(struct pl_phases *phases);
 /* Ends the time line there; a phase that was never entered has length 0. */
 void pl_phases_finish(struct pl_phases *phases);
-
-#endif

@@ -1,6 +1,5 @@
 /* The workers of a flow: threads with one epoll loop each, which serve every n-th stream. */
-#ifndef PL_POOL_H
-#define PL_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ int64_t pl_pool_priority(const struct pl_pool *pool);
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker);
 /* The transfer in use. */
 struct pl_transfer pl_pool_transfer(const struct pl_pool *pool);
-
-#endif

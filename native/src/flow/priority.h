@@ -1,6 +1,5 @@
 /* Real-time priority (SCHED_FIFO) of the threads of a flow of messages. */
-#ifndef PL_PRIORITY_H
-#define PL_PRIORITY_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ void pl_priority_grant(struct pl_priority *priority, const struct pl_worker *wor
                        int64_t requested);
 /* Gives the calling thread back what it had before. */
 void pl_priority_restore(struct pl_priority *priority);
-
-#endif

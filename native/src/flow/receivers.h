@@ -1,6 +1,5 @@
 /* Several receivers of one sender: a list such as 10.0.0.2:5201,[fe80::1%eth0]:5202. */
-#ifndef PL_RECEIVERS_H
-#define PL_RECEIVERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct pl_receivers {
 /* Names or numeric addresses, each with its port. False with `error` set (usage, or a name that is not
  * known). */
 bool pl_receivers_parse(const char *text, struct pl_receivers *receivers, struct pl_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The records of a trial as JSON lines (PROTOCOL.md). All return false when the output is gone. */
-#ifndef PL_RECORDS_H
-#define PL_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ bool pl_records_start(struct pl_json *j, const struct pl_counters *counters);
 bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters);
 /* The workers must have been joined. */
 bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, const struct pl_ending *ending);
-
-#endif

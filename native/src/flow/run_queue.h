@@ -1,6 +1,5 @@
 /* The time that a thread was runnable without a core, from the kernel's run-queue statistics. */
-#ifndef PL_RUN_QUEUE_H
-#define PL_RUN_QUEUE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int64_t pl_run_queue_waiting_ns(int fd);
 /* Parses the file's text: ns on a core, ns waiting, times that it got a core (sched-stats.rst). -1 for a
  * thread that never got a core, which has no statistics. */
 int64_t pl_run_queue_parse(const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* The flow session: one trial from connected streams to its result, run by the main thread of `send` or
  * `receive`. */
-#ifndef PL_SESSION_H
-#define PL_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ int pl_session_finish(struct pl_session *session);
 
 /* Sets the error for a command that ends the run before the trial. */
 void pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error);
-
-#endif

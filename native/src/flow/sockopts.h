@@ -1,6 +1,5 @@
 /* Options of a stream's socket, set before connect or listen and read back afterwards. */
-#ifndef PL_SOCKOPTS_H
-#define PL_SOCKOPTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void pl_read_socket_facts(int fd, struct pl_socket_facts *facts);
 
 /* The "window" object: null buffers when autotuning. */
 void pl_write_window(struct pl_json *j, int64_t requested_bytes, int64_t sndbuf_bytes, int64_t rcvbuf_bytes);
-
-#endif

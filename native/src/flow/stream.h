@@ -1,6 +1,5 @@
 /* One connection of a flow, shared between the worker that serves it and the main thread that samples. */
-#ifndef PL_STREAM_H
-#define PL_STREAM_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -63,5 +62,3 @@ void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes);
 /* The "sockets" array, and the first stream's congestion control under "congestion" before it. */
 void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count,
                               const struct pl_flow_kind *kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* The subflows of an MPTCP connection (RFC 8684): which addresses each uses, and its TCP_INFO. Needs no
  * privilege and never waits. */
-#ifndef PL_SUBFLOWS_H
-#define PL_SUBFLOWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void pl_subflows_read_parts(int fd, struct pl_subflows *subflows);
 
 /* An array under `key` with an object for each subflow; null where nothing is known of any stream. */
 void pl_subflows_write(struct pl_json *j, const char *key, const struct pl_subflows *streams, uint32_t count);
-
-#endif

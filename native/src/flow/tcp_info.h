@@ -1,6 +1,5 @@
 /* TCP_INFO of a connection, under the names of the records. */
-#ifndef PL_TCP_INFO_H
-#define PL_TCP_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_i
 /* The structs of all streams one after the other, each of `bytes` bytes, as {"bytes":…,"base64":"…"}. */
 void pl_tcp_info_write_raw(struct pl_json *j, const char *key, const struct pl_tcp_info_raw *raws,
                            size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* One trial through its phases: takes each sample when it is due and writes it. */
-#ifndef PL_TRIAL_H
-#define PL_TRIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool pl_trial_sample(struct pl_trial *trial);
 bool pl_trial_cut(struct pl_trial *trial);
 /* Joins the workers, takes the last sample and writes the result. */
 bool pl_trial_finish(struct pl_trial *trial, const struct pl_ending *ending);
-
-#endif

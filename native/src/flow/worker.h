@@ -1,6 +1,5 @@
 /* Internals of the pool: the threads' shared state, and what the bodies of the threads share. */
-#ifndef PL_WORKER_H
-#define PL_WORKER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -114,5 +113,3 @@ void pl_worker_note_exhausted(struct pl_worker *worker, uint32_t streams);
 void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure);
 /* Counts towards the byte limit; false when it is reached. */
 bool pl_worker_count(struct pl_worker *worker, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* Threads that compute without a pause. */
-#ifndef PL_LOAD_CPU_H
-#define PL_LOAD_CPU_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct pl_cpu_load *pl_cpu_load_start(uint32_t threads, struct pl_error *error);
 pl_ns pl_cpu_load_used_ns(const struct pl_cpu_load *load, uint32_t thread);
 /* Ends and frees them; NULL: nothing. */
 void pl_cpu_load_stop(struct pl_cpu_load *load);
-
-#endif

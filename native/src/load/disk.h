@@ -1,7 +1,6 @@
 /* A thread that writes to a disk and reads back what it wrote: each block is written and synced, then read
  * past the page cache. The file has no name, so nothing of it can stay. */
-#ifndef PL_LOAD_DISK_H
-#define PL_LOAD_DISK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void pl_disk_load_take(struct pl_disk_load *load, struct pl_disk_work *latest, s
 /* Ends the thread and closes the file. False where the disk does not answer in time: the thread then ends
  * with the process, and `load` must not be used any more. */
 bool pl_disk_load_stop(struct pl_disk_load *load);
-
-#endif

@@ -1,6 +1,5 @@
 /* Whether a disk has finished what was asked of it. */
-#ifndef PL_LOAD_QUIET_H
-#define PL_LOAD_QUIET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ int64_t pl_count_in_flight(const char *path, dev_t device);
 /* Waits until a device has had nothing to do for 100 ms, for 5 s at most. True with the time from now until
  * it became so in `after_ns`; -1 there where the kernel does not tell, which takes no time. */
 bool pl_await_quiet_disk(dev_t device, pl_ns *after_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* The messages of one sink that wait to be sent together. */
-#ifndef PL_BATCH_H
-#define PL_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ pl_ns pl_batch_deadline_ns(const struct pl_batch *batch);
 pl_ns pl_batch_earliest_ns(const struct pl_batch *batch);
 /* After it was sent. */
 void pl_batch_clear(struct pl_batch *batch);
-
-#endif

@@ -1,7 +1,6 @@
 /* Breaches of the protocols of messages and datagrams: failures of a stream that stand alongside the errnos
  * of its calls. */
-#ifndef PL_BREACH_H
-#define PL_BREACH_H
+#pragma once
 
 enum pl_breach {
     PL_BREACH_MESSAGE = 10000, /* above every errno */
@@ -14,5 +13,3 @@ enum pl_breach {
 
 /* What the peer did; NULL for an errno. */
 const char *pl_breach_text(int failure);
-
-#endif

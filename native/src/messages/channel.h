@@ -1,6 +1,5 @@
 /* One end of a connection that carries messages: a socket, two pipes, or two rings in shared memory. */
-#ifndef PL_CHANNEL_H
-#define PL_CHANNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ ssize_t pl_channel_read(struct pl_channel *channel, uint8_t *data, size_t most, 
 ssize_t pl_channel_try_read(struct pl_channel *channel, uint8_t *data, size_t most);
 /* States the end of this end's data. */
 void pl_channel_end_writing(struct pl_channel *channel);
-
-#endif

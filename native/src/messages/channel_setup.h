@@ -1,7 +1,6 @@
 /* Opens channels. The first exchange over an admitted stream: what carries the data is made by the accepting
  * end and handed to the other one. Nothing of it has a name in a file system, so nothing is left behind. */
-#ifndef PL_CHANNEL_SETUP_H
-#define PL_CHANNEL_SETUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_
 /* Between two threads of this process: what is written can be read from the same channel. */
 bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls,
                            struct pl_error *error);
-
-#endif

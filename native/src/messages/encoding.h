@@ -5,8 +5,7 @@
  * protobuf: a message of Protocol Buffers behind its length (varint), as its libraries write "delimited"
  * messages: message Message { uint32 number = 1; bytes content = 2; }
  */
-#ifndef PL_ENCODING_H
-#define PL_ENCODING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ size_t pl_encode(enum pl_encoding encoding, uint8_t *at, uint32_t number, const 
  * incomplete; -1 when this is no message of `size`. `content` receives where its content lies. */
 ssize_t pl_decode(enum pl_encoding encoding, const uint8_t *at, size_t have, size_t size, uint32_t *number,
                   const uint8_t **content);
-
-#endif

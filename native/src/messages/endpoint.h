@@ -1,7 +1,6 @@
 /* What one end of a stream keeps when it carries messages: written by the stream's worker, read by the main
  * thread. */
-#ifndef PL_ENDPOINT_H
-#define PL_ENDPOINT_H
+#pragma once
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -46,5 +45,3 @@ void pl_endpoints_free(struct pl_endpoint *endpoints, uint32_t count);
 
 /* The messages that have been received, or sent; 0 for NULL. */
 uint64_t pl_endpoint_messages(const struct pl_endpoint *endpoint, bool received);
-
-#endif

@@ -1,6 +1,5 @@
 /* Durations that one thread records and another one writes out, an interval at a time, without a lock. */
-#ifndef PL_LATENCY_LOG_H
-#define PL_LATENCY_LOG_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ static inline void pl_latency_log_add(struct pl_latency_log *log, pl_ns at_ns, p
 /* For the reader: the oldest completed slot, or NULL. Hand it back with pl_latency_log_release(). */
 const struct pl_latency_slot *pl_latency_log_next(struct pl_latency_log *log);
 void pl_latency_log_release(struct pl_latency_log *log);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of a flow of messages: what flags and hellos may say, and what follows from them. */
-#ifndef PL_MESSAGE_FLOW_H
-#define PL_MESSAGE_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ bool pl_message_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
 
 /* Derives the number of threads and the sizes of calls. */
 void pl_message_flow_derive(struct pl_flow *flow);
-
-#endif

@@ -1,7 +1,6 @@
 /* Sending at an offered rate: every message has an intended time, and one that is sent late is still that
  * old. */
-#ifndef PL_MESSAGE_PACE_H
-#define PL_MESSAGE_PACE_H
+#pragma once
 
 #include "flow/worker.h"
 #include "messages/schedule.h"
@@ -24,5 +23,3 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
  * of more than 100 ms and one hundredth of the time: then the rate was missed, and is not made up. Then sends
  * what waits in batches. 0, or an errno; `failed` as above. */
 int pl_pace_finish(struct pl_pace *pace, struct pl_worker *worker, int cause, uint32_t *failed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading of the messages of one stream: whole ones are handled, a part is kept until its rest comes. */
-#ifndef PL_MESSAGE_READER_H
-#define PL_MESSAGE_READER_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ int pl_reader_take(struct pl_message_reader *reader, size_t count);
 int pl_reader_step(struct pl_message_reader *reader, pl_ns deadline_ns);
 /* Reads to the end of the data. 0, or an errno. */
 int pl_reader_run(struct pl_message_reader *reader);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the records of a flow say about its messages (PROTOCOL.md). */
-#ifndef PL_MESSAGE_RECORDS_H
-#define PL_MESSAGE_RECORDS_H
+#pragma once
 
 #include "base/json.h"
 #include "flow/counters.h"
@@ -12,5 +11,3 @@ void pl_message_records_interval(struct pl_json *j, const struct pl_counters *co
 void pl_message_records_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase);
 /* The counts of every stream, as an object "messages" of the result. */
 void pl_message_records_result(struct pl_json *j, const struct pl_counters *counters);
-
-#endif

@@ -1,6 +1,5 @@
 /* The counts of a flow of messages at the boundaries of its intervals, and its round trips. */
-#ifndef PL_MESSAGE_SAMPLES_H
-#define PL_MESSAGE_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void pl_message_samples_take(void *samples, const struct pl_counters *counters);
 void pl_message_samples_close_interval(void *samples, const struct pl_counters *counters, enum pl_phase phase,
                                        bool enters);
 bool pl_message_samples_collect(void *samples, const struct pl_counters *counters, struct pl_json *j);
-
-#endif

@@ -1,6 +1,5 @@
 /* What people at a terminal read about the messages of a trial. */
-#ifndef PL_MESSAGE_TEXT_H
-#define PL_MESSAGE_TEXT_H
+#pragma once
 
 #include "flow/counters.h"
 
@@ -8,5 +7,3 @@
 void pl_message_text_settings(const struct pl_counters *counters);
 /* Lines of the summary: the rate of the steady window, what is missing, and the round trips. */
 void pl_message_text_result(const struct pl_counters *counters);
-
-#endif

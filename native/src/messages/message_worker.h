@@ -1,7 +1,6 @@
 /* The threads of a flow of messages. Each has one role and waits in plain blocking calls (or spins), as the
  * programs do whose messages they stand for; a signal ends a wait when the pool's mode changes. */
-#ifndef PL_MESSAGE_WORKER_H
-#define PL_MESSAGE_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void pl_message_kick(const struct pl_worker *worker);
 
 /* What a worker does from the start of the trial on. */
 void pl_message_worker_run(struct pl_worker *worker);
-
-#endif

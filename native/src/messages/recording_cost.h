@@ -1,6 +1,5 @@
 /* What the measurement of a round trip costs itself, measured before the trial. */
-#ifndef PL_RECORDING_COST_H
-#define PL_RECORDING_COST_H
+#pragma once
 
 struct pl_recording_cost {
     double clock_ns;  /* of one reading of the clock; a round trip takes two */
@@ -9,5 +8,3 @@ struct pl_recording_cost {
 
 /* Medians of short runs; takes about a millisecond. */
 struct pl_recording_cost pl_measure_recording(void);
-
-#endif

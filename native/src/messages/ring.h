@@ -1,6 +1,5 @@
 /* A queue of bytes in memory that two processes or two threads share: one writes, one reads. */
-#ifndef PL_RING_H
-#define PL_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void pl_ring_await_room(struct pl_ring *ring);
 /* The writer's end of the data: what is in the ring can still be read. */
 void pl_ring_close_writer(struct pl_ring *ring);
 bool pl_ring_is_closed(const struct pl_ring *ring);
-
-#endif

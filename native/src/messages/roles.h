@@ -1,7 +1,6 @@
 /* The roles that a thread of a flow of messages can have: their bodies, and what these share. A body returns
  * when the role is over. */
-#ifndef PL_ROLES_H
-#define PL_ROLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ void pl_role_confirm(struct pl_worker *worker, struct pl_stream *stream);
 int pl_role_await_confirmation(struct pl_worker *worker, struct pl_stream *stream);
 /* The stream is over; `cause` 0 for a good end. A trial that is given up leaves the stream as it is. */
 void pl_role_end_stream(struct pl_worker *worker, struct pl_stream *stream, int cause);
-
-#endif

@@ -1,6 +1,5 @@
 /* The round trips of a trial: takes the completed intervals of every stream and adds up the steady window. */
-#ifndef PL_ROUND_TRIPS_H
-#define PL_ROUND_TRIPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct pl_round_trips {
  * when the output is gone. */
 bool pl_round_trips_collect(struct pl_round_trips *trips, struct pl_latency_log *log, uint32_t stream,
                             struct pl_json *j);
-
-#endif

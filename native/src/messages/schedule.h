@@ -1,6 +1,5 @@
 /* The intended send times of messages at an even rate. */
-#ifndef PL_SCHEDULE_H
-#define PL_SCHEDULE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round);
  * Returns the time then, at once where that is past. A signal may end the sleep early: the time is then
  * before `due_ns`. */
 pl_ns pl_wait_until(pl_ns due_ns, pl_ns *spun_ns);
-
-#endif

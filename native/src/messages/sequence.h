@@ -1,6 +1,5 @@
 /* The order and completeness of the messages that one sink receives, from their numbers modulo 2^32. */
-#ifndef PL_SEQUENCE_H
-#define PL_SEQUENCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ static inline void pl_sequence_add(struct pl_sequence *sequence, uint32_t number
     else
         pl_sequence_jump(sequence, number);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What a flow of messages was asked to do. Both ends agree on the upper part, which the hello carries; the
  * lower part is of one end. */
-#ifndef PL_MESSAGE_SETTINGS_H
-#define PL_MESSAGE_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ bool pl_queue_is_possible(int64_t bytes);
  */
 bool pl_message_settings_check(struct pl_message_settings *settings, const struct pl_message_words *words,
                                struct pl_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * the port on which it listens, which firewalls let pass, or a free one where another program has it, and
  * states it once it is connected itself: only then may data come. So the accepting end connects and then
  * states its port; the other end states its port and then connects. */
-#ifndef PL_UDP_PAIR_H
-#define PL_UDP_PAIR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool pl_udp_state_port(int stream_fd, int udp_fd, struct pl_error *error);
  * `error` set. */
 bool pl_udp_connect(int stream_fd, int udp_fd, const struct pl_udp_settings *settings,
                     struct pl_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The idle time-out of an echo. Pure; times are pl_now_ns()'s. */
-#ifndef PL_ECHO_IDLE_H
-#define PL_ECHO_IDLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void pl_echo_idle_start(struct pl_echo_idle *idle, pl_ns timeout_ns, bool contro
 void pl_echo_idle_note(struct pl_echo_idle *idle, uint64_t echoed, bool connected, pl_ns now_ns);
 /* When the echo ends without a further peer; INT64_MAX while one is connected or without a time-out. */
 pl_ns pl_echo_idle_deadline_ns(const struct pl_echo_idle *idle);
-
-#endif

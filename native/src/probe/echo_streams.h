@@ -1,8 +1,7 @@
 /* The TCP side of `echo`: a bounded number of connections, each of which completes the handshake and then has
  * probes of one size answered. Nothing blocks, and an unauthenticated peer can make it hold at most one
  * message. */
-#ifndef PL_ECHO_STREAMS_H
-#define PL_ECHO_STREAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void pl_echo_streams_serve(struct pl_echo_streams *streams);
 const struct pl_echo_counts *pl_echo_streams_counts(const struct pl_echo_streams *streams);
 /* Admitted connections that are open. */
 uint32_t pl_echo_streams_admitted(const struct pl_echo_streams *streams);
-
-#endif

@@ -1,7 +1,6 @@
 /* The messages between `ping` and `echo` (PROTOCOL.md). Each carries its direction and a digest keyed with
  * the token, so it cannot be forged, and an echo never takes a reply for a request. */
-#ifndef PL_ECHO_WIRE_H
-#define PL_ECHO_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ enum pl_probe_verdict pl_echo_response_decode(const uint8_t bytes[PL_ECHO_RESPON
                                               const uint8_t token[PL_TOKEN_BYTES],
                                               const uint8_t nonce[PL_ECHO_NONCE_BYTES],
                                               uint32_t *message_bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* ICMP and ICMPv6 echo messages as bytes. Pure. */
-#ifndef PL_ICMP_H
-#define PL_ICMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ void pl_icmp_write_request(uint8_t *message, size_t payload_bytes, bool v6, uint
  * with an IPv4 header, as raw sockets deliver it. */
 const uint8_t *pl_icmp_reply_payload(const uint8_t *message, size_t bytes, bool v6, bool with_ip_header,
                                      size_t *payload_bytes);
-
-#endif

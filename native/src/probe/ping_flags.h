@@ -1,6 +1,5 @@
 /* The flags of `ping` (PROTOCOL.md). */
-#ifndef PL_PING_FLAGS_H
-#define PL_PING_FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct pl_ping_flags {
 /* Reads the flags. PL_OPTIONS_WRONG: `error` (PL_USAGE) names the flag at fault. */
 enum pl_options_outcome pl_ping_flags_parse(struct pl_ping_flags *flags, int argc, char **argv,
                                             struct pl_error *error);
-
-#endif

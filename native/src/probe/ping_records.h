@@ -1,6 +1,5 @@
 /* The records of `ping` as JSON lines (PROTOCOL.md). All return false when the output is gone. */
-#ifndef PL_PING_RECORDS_H
-#define PL_PING_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool pl_ping_records_late(struct pl_json *j, const struct pl_probe *probe);
 /* `reason`: why the run ended early; NULL: it did not. */
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
                             const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness);
-
-#endif

@@ -1,6 +1,5 @@
 /* Probes as text for people at a terminal. */
-#ifndef PL_PING_TEXT_H
-#define PL_PING_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool pl_ping_text_late(struct pl_ping_text *text, const struct pl_probe *probe, 
 /* The summary; sorts the kept round trips. */
 bool pl_ping_text_result(struct pl_ping_text *text, const struct pl_ping_counts *counts);
 void pl_ping_text_release(struct pl_ping_text *text);
-
-#endif

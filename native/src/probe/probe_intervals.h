@@ -1,7 +1,6 @@
 /* Probes counted by interval instead of one by one: constant memory and few records, however many there are.
  */
-#ifndef PL_PROBE_INTERVALS_H
-#define PL_PROBE_INTERVALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void pl_probe_intervals_add(struct pl_probe_intervals *intervals, const struct p
 /* The oldest interval, once each of its probes was answered or given up; with `ends`, once any of them was.
  * NULL while there is none. Valid until the next call. */
 const struct pl_probe_interval *pl_probe_intervals_next(struct pl_probe_intervals *intervals, bool ends);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a socket that probes is opened with. */
-#ifndef PL_PROBE_SETTINGS_H
-#define PL_PROBE_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct pl_probe_settings {
     struct pl_marking marking;
     pl_ns connect_timeout_ns; /* tcp */
 };
-
-#endif

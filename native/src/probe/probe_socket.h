@@ -1,6 +1,5 @@
 /* The socket of `ping`: sends probes by one of four methods and reads answers and kernel timestamps. */
-#ifndef PL_PROBE_SOCKET_H
-#define PL_PROBE_SOCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ bool pl_probe_socket_next_stamp(struct pl_probe_socket *probing, uint64_t *key, 
 bool pl_probe_socket_next_answer(struct pl_probe_socket *probing, struct pl_probe_answer *answer);
 /* The errno of a connection that has ended; 0 while it is open. */
 int pl_probe_socket_failure(const struct pl_probe_socket *probing);
-
-#endif

@@ -1,6 +1,5 @@
 /* The connection of TCP probes: the handshake, and sending of whole messages. */
-#ifndef PL_PROBE_STREAM_H
-#define PL_PROBE_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, s
 /* Sends one whole message; 0, or an errno. EAGAIN, with nothing sent, when the peer has not read for so long
  * that there is no room. */
 int pl_probe_stream_send(int fd, const uint8_t *message, size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* The table of pending probes: classifies answers and finds lost probes. Pure.
  *
  * Times are nanoseconds since the start of the run on one clock; kernel timestamps are CLOCK_REALTIME. */
-#ifndef PL_PROBE_TABLE_H
-#define PL_PROBE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ pl_ns pl_probe_table_last_deadline_ns(const struct pl_probe_table *table);
 bool pl_probe_table_answered_within(const struct pl_probe_table *table, pl_ns span_ns);
 /* When the latest probe was sent; 0: none was. */
 pl_ns pl_probe_table_last_sent_ns(const struct pl_probe_table *table);
-
-#endif

@@ -4,8 +4,7 @@
  * the trial. So the limit follows the stream: the bytes acknowledged in the latest quarter of a second, which
  * is also how late the writer may be before the socket runs dry. It limits unsent bytes alone, not bytes in
  * flight, so it bounds no window. */
-#ifndef PL_BACKLOG_H
-#define PL_BACKLOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ unsigned pl_backlog_follow(struct pl_backlog *backlog, int fd, uint64_t sent_byt
  * bytes acknowledged in a quarter of a second. Within a span it only grows. It changes only by half or
  * double. */
 int64_t pl_backlog_choose(int64_t limit_bytes, uint64_t acked_bytes, pl_ns span_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* Zero-copy sending: pages filled once are duplicated from pipe to pipe (tee) and moved into sockets
  * (splice). */
-#ifndef PL_PIPELINE_H
-#define PL_PIPELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void pl_pipeline_close(struct pl_pipeline *pipeline);
 /* Moves up to `most` bytes into a non-blocking socket; returns as send(2) does. Adds the system calls made to
  * `calls`. */
 ssize_t pl_pipeline_send(struct pl_pipeline *pipeline, int fd, size_t maximum, uint64_t *calls);
-
-#endif

@@ -1,6 +1,5 @@
 /* The settings of a flow of bytes that follow from its flags. */
-#ifndef PL_STREAM_FLOW_H
-#define PL_STREAM_FLOW_H
+#pragma once
 
 #include "flow/flow.h"
 
@@ -10,5 +9,3 @@ void pl_stream_flow_derive(struct pl_flow *flow);
 void pl_stream_flow_count_workers(struct pl_flow *flow);
 /* Pacing, windows and the sizes of calls; the workers are known. */
 void pl_stream_flow_fit(struct pl_flow *flow);
-
-#endif

@@ -1,6 +1,5 @@
 /* The state of one stream of bytes: open, paused, shut, ended; changed by the worker that serves it. */
-#ifndef PL_STREAM_STATE_H
-#define PL_STREAM_STATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool pl_stream_begin_watch(struct pl_worker *worker, struct pl_stream *stream);
 void pl_stream_watch(struct pl_worker *worker, struct pl_stream *stream);
 /* Shuts this end's side of the stream, and closes it when the peer's side is shut. */
 void pl_stream_shut(struct pl_worker *worker, struct pl_stream *stream);
-
-#endif

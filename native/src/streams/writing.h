@@ -1,6 +1,5 @@
 /* A worker's handling of a writable stream. */
-#ifndef PL_WRITING_H
-#define PL_WRITING_H
+#pragma once
 
 #include "flow/worker.h"
 
@@ -9,5 +8,3 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream);
 
 /* Resumes the streams whose pause is over. */
 void pl_write_resume(struct pl_worker *worker, pl_ns now_ns);
-
-#endif

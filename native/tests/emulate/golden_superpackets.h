@@ -11,8 +11,7 @@
  *   UDP(sport=40000, dport=5001)
  * The super-packet is segment 0 with all of the payload and the flags "FPAC".
  */
-#ifndef PL_GOLDEN_SUPERPACKETS_H
-#define PL_GOLDEN_SUPERPACKETS_H
+#pragma once
 
 #include <linux/virtio_net.h>
 
@@ -92,5 +91,3 @@ static const struct golden GOLDEN[] = {
          "00f0000029c40138900551d06",
      }},
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Bytes of packets, for the tests of cutting and marking. */
-#ifndef PL_PACKETS_H
-#define PL_PACKETS_H
+#pragma once
 
 #include "check.h"
 #include "emulate/superpacket.h"
@@ -45,5 +44,3 @@ static inline enum pl_packet_kind parse_copy(const unsigned char *data, size_t l
     free(copy);
     return kind;
 }
-
-#endif
