@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/relaxed.h"
 #include "messages/schedule.h"
 
 /* A number that no request of a trial has before 2^32 of them. */
@@ -117,7 +118,7 @@ static uint64_t find_quota(const struct pl_loop *loop)
 
 static bool is_over(const struct pl_loop *loop)
 {
-    return atomic_load_explicit(&loop->all->over, memory_order_relaxed);
+    return pl_load_relaxed(&loop->all->over);
 }
 
 /* Whether a request that was due in the offered time and is late when that ends is still sent: not with more
@@ -169,13 +170,13 @@ static bool ask_all(struct pl_loop *loop, pl_ns run_ns)
         if (due_ns >= end_ns || (plan->rate_per_s > 0 && !await_due(loop, due_ns, end_ns, &behind)))
             break;
         const uint8_t *reply;
-        atomic_store_explicit(&loop->sent, number + 1, memory_order_relaxed);
+        pl_store_relaxed(&loop->sent, number + 1);
         pl_ns now_ns = ask(loop, (uint32_t)number, &reply);
         if (now_ns < 0)
             return false;
         pl_latency_log_add(loop->log, due_ns - run_ns, now_ns - due_ns);
-        atomic_store_explicit(&loop->received, number + 1, memory_order_relaxed);
-        atomic_store_explicit(&loop->asked_ns, plan->rate_per_s > 0 ? 0 : now_ns, memory_order_relaxed);
+        pl_store_relaxed(&loop->received, number + 1);
+        pl_store_relaxed(&loop->asked_ns, plan->rate_per_s > 0 ? 0 : now_ns);
         due_ns = now_ns;
     }
     atomic_store(&loop->asked_ns, 0);

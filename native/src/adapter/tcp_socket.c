@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/relaxed.h"
 
 /* The ends of a connection as settings have them; `local` has family AF_UNSPEC where any will do. */
 struct ends {
@@ -162,7 +163,7 @@ static bool was_accepted_at(int fd, unsigned port)
 bool pl_adapter_accepts_no_delay(unsigned port)
 {
     static atomic_bool known;
-    if (atomic_load_explicit(&known, memory_order_relaxed))
+    if (pl_load_relaxed(&known))
         return true;
     DIR *folder = opendir("/proc/self/fd");
     bool no_delay = false;
@@ -170,6 +171,6 @@ bool pl_adapter_accepts_no_delay(unsigned port)
         no_delay = was_accepted_at(fd, port) && pl_adapter_has_no_delay(fd);
     if (folder != NULL)
         closedir(folder);
-    atomic_store_explicit(&known, no_delay, memory_order_relaxed);
+    pl_store_relaxed(&known, no_delay);
     return no_delay;
 }

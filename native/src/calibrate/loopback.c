@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/relaxed.h"
 #include "flow/flow_settings.h"
 #include "flow/pool.h"
 #include "flow/sockopts.h"
@@ -108,7 +109,7 @@ static uint64_t sum_received(const struct end *receiver)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < (uint32_t)receiver->flow.streams; i++)
-        sum += atomic_load_explicit(&receiver->streams[i].received_bytes, memory_order_relaxed);
+        sum += pl_load_relaxed(&receiver->streams[i].received_bytes);
     return sum;
 }
 

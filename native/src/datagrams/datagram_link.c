@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/relaxed.h"
 #include "datagrams/datagram_pacing.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
@@ -212,18 +213,18 @@ uint64_t pl_datagram_link_sent(const struct pl_datagram_link *link)
 {
     uint64_t sum = 0;
     for (int p = 0; link != NULL && p < PL_DATAGRAM_PHASES; p++)
-        sum += atomic_load_explicit(&link->sent[p], memory_order_relaxed);
+        sum += pl_load_relaxed(&link->sent[p]);
     return sum;
 }
 
 static void publish(struct pl_datagram_counts *counts, const struct pl_sequence_counts *found)
 {
-    atomic_store_explicit(&counts->received, found->received, memory_order_relaxed);
-    atomic_store_explicit(&counts->lost, found->lost, memory_order_relaxed);
-    atomic_store_explicit(&counts->duplicates, found->duplicates, memory_order_relaxed);
-    atomic_store_explicit(&counts->reordered, found->reordered, memory_order_relaxed);
-    atomic_store_explicit(&counts->unclassified, found->unclassified, memory_order_relaxed);
-    atomic_store_explicit(&counts->jitter_ns, found->jitter_ns, memory_order_relaxed);
+    pl_store_relaxed(&counts->received, found->received);
+    pl_store_relaxed(&counts->lost, found->lost);
+    pl_store_relaxed(&counts->duplicates, found->duplicates);
+    pl_store_relaxed(&counts->reordered, found->reordered);
+    pl_store_relaxed(&counts->unclassified, found->unclassified);
+    pl_store_relaxed(&counts->jitter_ns, found->jitter_ns);
 }
 
 void pl_datagram_link_publish(struct pl_datagram_link *link)
@@ -248,6 +249,5 @@ void pl_datagram_link_close_window(struct pl_datagram_link *link)
 bool pl_datagram_link_is_complete(const struct pl_datagram_link *link)
 {
     const uint64_t *sent = link->end.sent;
-    return atomic_load_explicit(&link->all.received, memory_order_relaxed) >=
-           sent[PL_DATAGRAM_WARMUP] + sent[PL_DATAGRAM_STEADY];
+    return pl_load_relaxed(&link->all.received) >= sent[PL_DATAGRAM_WARMUP] + sent[PL_DATAGRAM_STEADY];
 }

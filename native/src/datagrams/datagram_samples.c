@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/relaxed.h"
 #include "datagrams/datagram_link.h"
 
 /* From <linux/sock_diag.h>, which older systems lack. */
@@ -62,16 +63,16 @@ static void take(struct pl_datagram_samples *samples, uint32_t s, const struct p
     for (int f = 0; f < PL_DATAGRAMS_RECEIVED; f++)
         current[f][s] = 0;
     for (int p = 0; p < PL_DATAGRAM_PHASES; p++) {
-        current[PL_DATAGRAMS_SENT][s] += atomic_load_explicit(&link->sent[p], memory_order_relaxed);
-        current[PL_DATAGRAMS_REFUSED][s] += atomic_load_explicit(&link->refused[p], memory_order_relaxed);
-        current[PL_DATAGRAMS_GIVEN_UP][s] += atomic_load_explicit(&link->given_up[p], memory_order_relaxed);
+        current[PL_DATAGRAMS_SENT][s] += pl_load_relaxed(&link->sent[p]);
+        current[PL_DATAGRAMS_REFUSED][s] += pl_load_relaxed(&link->refused[p]);
+        current[PL_DATAGRAMS_GIVEN_UP][s] += pl_load_relaxed(&link->given_up[p]);
     }
     const struct pl_datagram_counts *all = &link->all;
-    current[PL_DATAGRAMS_RECEIVED][s] = atomic_load_explicit(&all->received, memory_order_relaxed);
-    current[PL_DATAGRAMS_LOST][s] = atomic_load_explicit(&all->lost, memory_order_relaxed);
-    current[PL_DATAGRAMS_DUPLICATE][s] = atomic_load_explicit(&all->duplicates, memory_order_relaxed);
-    current[PL_DATAGRAMS_REORDERED][s] = atomic_load_explicit(&all->reordered, memory_order_relaxed);
-    samples->jitter_ns[s] = atomic_load_explicit(&all->jitter_ns, memory_order_relaxed);
+    current[PL_DATAGRAMS_RECEIVED][s] = pl_load_relaxed(&all->received);
+    current[PL_DATAGRAMS_LOST][s] = pl_load_relaxed(&all->lost);
+    current[PL_DATAGRAMS_DUPLICATE][s] = pl_load_relaxed(&all->duplicates);
+    current[PL_DATAGRAMS_REORDERED][s] = pl_load_relaxed(&all->reordered);
+    samples->jitter_ns[s] = pl_load_relaxed(&all->jitter_ns);
     samples->drops_known = read_drops(link->fd, &current[PL_DATAGRAMS_DROPPED][s]);
 }
 

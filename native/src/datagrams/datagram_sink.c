@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
+#include "base/relaxed.h"
 #include "datagrams/datagram_stream.h"
 #include "datagrams/datagram_worker.h"
 
@@ -67,13 +68,6 @@ static struct extra read_extra(struct msghdr *message)
     return extra;
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t count)
-{
-    /* Single writer: no read-modify-write is needed. */
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
-                          memory_order_relaxed);
-}
-
 /* Counts the datagrams of one message; returns their payload. */
 static size_t take_message(const struct sink *sink, struct pl_datagram_link *link, const uint8_t *data,
                            size_t bytes, const struct extra *extra, pl_ns now_ns)
@@ -85,12 +79,12 @@ static size_t take_message(const struct sink *sink, struct pl_datagram_link *lin
         struct pl_datagram_header header;
         size_t size = bytes - at < step ? bytes - at : step;
         if (size != sink->bytes || !pl_datagram_header_decode(data + at, link->check_in, &header)) {
-            add(&link->foreign, 1);
+            pl_counter_add(&link->foreign, 1);
         } else {
             pl_sequence_meter_add(link->meter, header.sequence, header.sent_ns, now_ns,
                                   header.phase == PL_DATAGRAM_STEADY);
             if (extra->mark >= 0)
-                add(&link->marks[extra->mark], 1);
+                pl_counter_add(&link->marks[extra->mark], 1);
             taken += size;
         }
         at += step;
@@ -122,7 +116,8 @@ static void take_messages(struct pl_worker *worker, struct pl_stream *stream, in
     link->heard_ns = now_ns;
     pl_worker_record_first_byte(worker, now_ns);
     /* A copy is no further data; the limit of bytes is of all that came. */
-    add(&stream->received_bytes, (pl_sequence_meter_totals(link->meter).received - before) * sink->bytes);
+    pl_counter_add(&stream->received_bytes,
+                   (pl_sequence_meter_totals(link->meter).received - before) * sink->bytes);
     (void)pl_worker_count(worker, taken);
     pl_datagram_link_publish(link);
 }
@@ -196,7 +191,7 @@ static uint32_t follow_ends(struct pl_worker *worker, uint32_t *waiting)
         if (!pl_datagram_is_open(stream))
             continue;
         open++;
-        if (!atomic_load_explicit(&link->ended, memory_order_relaxed)) {
+        if (!pl_load_relaxed(&link->ended)) {
             pl_datagram_end_if_done(worker, stream); /* its sending may have failed */
             continue;
         }

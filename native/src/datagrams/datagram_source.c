@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
+#include "base/relaxed.h"
 #include "datagrams/datagram_pacing.h"
 #include "datagrams/datagram_stream.h"
 #include "datagrams/datagram_worker.h"
@@ -53,13 +54,6 @@ struct source {
     pl_ns served_ns;
     uint32_t turn; /* the stream that is next */
 };
-
-static void add(_Atomic uint64_t *counter, uint64_t count)
-{
-    /* Single writer: no read-modify-write is needed. */
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
-                          memory_order_relaxed);
-}
 
 static enum pl_datagram_phase find_phase(const struct source *source, pl_ns at_ns)
 {
@@ -126,7 +120,7 @@ static uint32_t on_refusal(struct source *source, struct pl_stream *stream, enum
         pl_datagram_fail_sending(worker, stream, cause);
         return 1;
     }
-    add(&link->refused[phase], source->segments);
+    pl_counter_add(&link->refused[phase], source->segments);
     return 1;
 }
 
@@ -140,13 +134,13 @@ static uint32_t send_messages(struct source *source, struct pl_stream *stream, u
     fill(source, link, messages, phase);
     int count = sendmmsg(link->fd, source->messages, messages, MSG_DONTWAIT | MSG_NOSIGNAL);
     worker->calls++;
-    add(&link->calls, 1);
+    pl_counter_add(&link->calls, 1);
     if (count <= 0)
         return on_refusal(source, stream, phase, count < 0 ? errno : EAGAIN);
     uint64_t datagrams = (uint64_t)count * source->segments;
     size_t bytes = (size_t)datagrams * source->bytes;
-    add(&link->sent[phase], datagrams);
-    add(&stream->sent_bytes, bytes);
+    pl_counter_add(&link->sent[phase], datagrams);
+    pl_counter_add(&stream->sent_bytes, bytes);
     (void)pl_worker_count(worker, bytes);
     return (uint32_t)count;
 }
@@ -162,8 +156,7 @@ static bool goes_on(struct source *source, pl_ns now_ns)
         pl_datagram_serve(worker, 0, NULL);
         pl_datagram_tick(worker, now_ns);
     }
-    return now_ns < source->end_ns &&
-           atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) == PL_MODE_RUN;
+    return now_ns < source->end_ns && pl_load_relaxed(&worker->shared->mode) == PL_MODE_RUN;
 }
 
 /* The next stream that is open; NULL when none is. */
@@ -173,8 +166,7 @@ static struct pl_stream *take_turn(struct source *source)
     for (uint32_t i = 0; i < worker->count; i++) {
         struct pl_stream *stream = worker->streams[source->turn];
         source->turn = source->turn + 1 < worker->count ? source->turn + 1 : 0;
-        if (pl_datagram_is_open(stream) &&
-            !atomic_load_explicit(&stream->link->sends_over, memory_order_relaxed))
+        if (pl_datagram_is_open(stream) && !pl_load_relaxed(&stream->link->sends_over))
             return stream;
     }
     return NULL;
@@ -209,7 +201,7 @@ static void book_given_up(struct source *source, enum pl_datagram_phase phase, u
     for (uint32_t i = 0; i < count; i++) {
         struct pl_datagram_link *link = worker->streams[(source->turn + i) % count]->link;
         uint64_t share = messages / count + (i < messages % count);
-        add(&link->given_up[phase], share * source->segments);
+        pl_counter_add(&link->given_up[phase], share * source->segments);
     }
     source->turn = (uint32_t)((source->turn + messages) % count);
 }
@@ -268,11 +260,11 @@ static void send_at_rate(struct source *source)
                 return;
             continue;
         }
-        pl_ns spun_ns = atomic_load_explicit(&worker->spun_ns, memory_order_relaxed);
+        pl_ns spun_ns = pl_load_relaxed(&worker->spun_ns);
         pl_ns next_ns = schedule.due_ns - source->ahead_ns / 2;
         pl_ns until_ns = pl_earlier(pl_earlier(next_ns, source->end_ns), now_ns + RECHECK_NS);
         (void)pl_wait_until(until_ns, &spun_ns);
-        atomic_store_explicit(&worker->spun_ns, spun_ns, memory_order_relaxed);
+        pl_store_relaxed(&worker->spun_ns, spun_ns);
         worker->calls++;
     }
     give_up(source, &schedule, pl_earlier(now_ns, source->end_ns));

@@ -5,18 +5,19 @@
 #include <sys/socket.h>
 
 #include "base/message.h"
+#include "base/relaxed.h"
 #include "messages/breach.h"
 
 #define EVENTS 64
 
 bool pl_datagram_is_over(const struct pl_worker *worker)
 {
-    return atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) == PL_MODE_QUIT;
+    return pl_load_relaxed(&worker->shared->mode) == PL_MODE_QUIT;
 }
 
 bool pl_datagram_is_open(const struct pl_stream *stream)
 {
-    return atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_OPEN;
+    return pl_load_relaxed(&stream->state) == PL_STREAM_OPEN;
 }
 
 void pl_datagram_tick(struct pl_worker *worker, pl_ns now_ns)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/relaxed.h"
 #include "flow/delivery.h"
 #include "flow/flow_kind.h"
 
@@ -113,8 +114,8 @@ static pl_ns take_sample(struct pl_counters *counters)
     pl_ns now_ns = pl_now_ns();
     for (uint32_t s = 0; s < counters->count; s++) {
         const struct pl_stream *stream = &counters->streams[s];
-        counters->sent.current[s] = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
-        counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
+        counters->sent.current[s] = pl_load_relaxed(&stream->sent_bytes);
+        counters->received.current[s] = pl_load_relaxed(&stream->received_bytes);
     }
     if (counters->samples != NULL)
         counters->kind->counts->take(counters->samples, counters);

@@ -9,6 +9,7 @@
 #include <linux/sctp.h> /* needs the headers above */
 
 #include "base/bytes.h"
+#include "base/relaxed.h"
 #include "flow/tcp_info.h"
 
 /* Pending and unacknowledged chunks of an SCTP association; 0 when it is gone. */
@@ -30,7 +31,7 @@ static uint64_t count_queued(int fd)
 
 uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport transport)
 {
-    uint64_t progress = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
+    uint64_t progress = pl_load_relaxed(&stream->received_bytes);
     if (transport == PL_SCTP)
         return progress - count_sctp_chunks(stream->fd);
     struct pl_tcp_info info = {0};
@@ -48,7 +49,7 @@ uint64_t pl_delivery_progress(const struct pl_stream *stream, enum pl_transport 
 
 int64_t pl_delivery_missing_bytes(const struct pl_stream *stream, enum pl_transport transport)
 {
-    uint64_t sent = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
+    uint64_t sent = pl_load_relaxed(&stream->sent_bytes);
     if (stream->confirmed == PL_CONFIRMATION_BYTES) {
         uint64_t received = pl_get64(stream->confirmation);
         return received < sent ? (int64_t)(sent - received) : 0;

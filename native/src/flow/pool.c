@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/relaxed.h"
 #include "flow/flow_kind.h"
 #include "flow/priority.h"
 #include "flow/sockopts.h"
@@ -360,12 +361,12 @@ struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker
 {
     const struct pl_worker *of = &pool->workers[worker];
     struct pl_worker_usage usage = {
-        .user_ns = atomic_load_explicit(&of->user_ns, memory_order_relaxed),
-        .system_ns = atomic_load_explicit(&of->system_ns, memory_order_relaxed),
-        .waiting_ns = atomic_load_explicit(&of->waiting_ns, memory_order_relaxed),
-        .wake_ups = atomic_load_explicit(&of->wake_ups, memory_order_relaxed),
-        .spun_ns = atomic_load_explicit(&of->spun_ns, memory_order_relaxed),
-        .system_calls = atomic_load_explicit(&of->system_calls, memory_order_relaxed),
+        .user_ns = pl_load_relaxed(&of->user_ns),
+        .system_ns = pl_load_relaxed(&of->system_ns),
+        .waiting_ns = pl_load_relaxed(&of->waiting_ns),
+        .wake_ups = pl_load_relaxed(&of->wake_ups),
+        .spun_ns = pl_load_relaxed(&of->spun_ns),
+        .system_calls = pl_load_relaxed(&of->system_calls),
     };
     struct timespec spent;
     clockid_t clock = (clockid_t)atomic_load(&of->cpu_clock);

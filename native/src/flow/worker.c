@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/relaxed.h"
 #include "flow/flow_kind.h"
 #include "flow/run_queue.h"
 
@@ -24,12 +25,11 @@ void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
-        atomic_store_explicit(&worker->user_ns, to_ns(usage.ru_utime), memory_order_relaxed);
-        atomic_store_explicit(&worker->system_ns, to_ns(usage.ru_stime), memory_order_relaxed);
+        pl_store_relaxed(&worker->user_ns, to_ns(usage.ru_utime));
+        pl_store_relaxed(&worker->system_ns, to_ns(usage.ru_stime));
     }
-    atomic_store_explicit(&worker->waiting_ns, pl_run_queue_waiting_ns(worker->schedule_fd),
-                          memory_order_relaxed);
-    atomic_store_explicit(&worker->system_calls, worker->calls, memory_order_relaxed);
+    pl_store_relaxed(&worker->waiting_ns, pl_run_queue_waiting_ns(worker->schedule_fd));
+    pl_store_relaxed(&worker->system_calls, worker->calls);
     worker->published_ns = now_ns;
 }
 

@@ -1,5 +1,6 @@
 #include "load/cpu.h"
 
+#include "base/relaxed.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +20,7 @@ static void *compute(void *context)
 {
     struct pl_cpu_load *load = context;
     uint64_t value = 1;
-    while (!atomic_load_explicit(&load->stopping, memory_order_relaxed)) {
+    while (!pl_load_relaxed(&load->stopping)) {
         for (int i = 0; i < STEPS; i++) /* Knuth's MMIX: each step needs the one before */
             value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     }

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/free_memory.h"
+#include "base/relaxed.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"
@@ -137,5 +138,5 @@ uint64_t pl_endpoint_messages(const struct pl_endpoint *endpoint, bool received)
 {
     if (endpoint == NULL)
         return 0;
-    return atomic_load_explicit(received ? &endpoint->received : &endpoint->sent, memory_order_relaxed);
+    return pl_load_relaxed(received ? &endpoint->received : &endpoint->sent);
 }

@@ -1,5 +1,6 @@
 #include "messages/latency_log.h"
 
+#include "base/relaxed.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ static bool has_room(const struct pl_latency_log *log, uint32_t filled, bool end
 
 void pl_latency_log_advance(struct pl_latency_log *log, pl_ns at_ns)
 {
-    uint32_t filled = atomic_load_explicit(&log->filled, memory_order_relaxed);
+    uint32_t filled = pl_load_relaxed(&log->filled);
     struct pl_latency_slot *open = open_slot(log, filled);
     bool ends_warmup = open->start_ns < log->warmup_ns && at_ns >= log->warmup_ns;
     pl_ns start_ns;
@@ -55,14 +56,14 @@ void pl_latency_log_advance(struct pl_latency_log *log, pl_ns at_ns)
 
 void pl_latency_log_finish(struct pl_latency_log *log)
 {
-    uint32_t filled = atomic_load_explicit(&log->filled, memory_order_relaxed);
+    uint32_t filled = pl_load_relaxed(&log->filled);
     open_slot(log, filled)->end_ns = log->end_ns;
     atomic_store_explicit(&log->filled, filled + 1, memory_order_release);
 }
 
 const struct pl_latency_slot *pl_latency_log_next(struct pl_latency_log *log)
 {
-    uint32_t emptied = atomic_load_explicit(&log->emptied, memory_order_relaxed);
+    uint32_t emptied = pl_load_relaxed(&log->emptied);
     if (emptied == atomic_load_explicit(&log->filled, memory_order_acquire))
         return NULL;
     return open_slot(log, emptied);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/histogram.h"
+#include "base/relaxed.h"
 
 /* Intervals that wait to be written; where more would wait, the last one grows instead. One of
  * them is for the first interval after the warm-up alone. */
@@ -43,7 +44,7 @@ static inline void pl_latency_log_add(struct pl_latency_log *log, pl_ns at_ns, p
 {
     if (at_ns >= log->end_ns)
         pl_latency_log_advance(log, at_ns);
-    uint32_t open = atomic_load_explicit(&log->filled, memory_order_relaxed) % PL_LATENCY_SLOTS;
+    uint32_t open = pl_load_relaxed(&log->filled) % PL_LATENCY_SLOTS;
     pl_histogram_add(&log->slots[open].durations, duration_ns);
 }
 

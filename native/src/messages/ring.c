@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/relaxed.h"
 #include "messages/breach.h"
 
 #define SLEEP_NS (100 * PL_NS_PER_MS)
@@ -107,9 +108,9 @@ static void futex_wake(_Atomic uint32_t *word)
 static void wake(struct sleeper *sleeper, int event_fd)
 {
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&sleeper->sleeps, memory_order_relaxed) == 0)
+    if (pl_load_relaxed(&sleeper->sleeps) == 0)
         return;
-    atomic_store_explicit(&sleeper->sleeps, 0, memory_order_relaxed);
+    pl_store_relaxed(&sleeper->sleeps, 0);
     if (event_fd >= 0) {
         const uint64_t one = 1;
         (void)!write(event_fd, &one, sizeof one);
@@ -139,7 +140,7 @@ void pl_ring_read(struct pl_ring *ring, uint8_t *data, size_t bytes)
     ring->seen += bytes;
     atomic_store_explicit(&ring->head->read, ring->seen, memory_order_release);
     /* A writer that found no room sleeps until half of the queue is free, not for each message anew. */
-    uint64_t written = atomic_load_explicit(&ring->head->written, memory_order_relaxed);
+    uint64_t written = pl_load_relaxed(&ring->head->written);
     if (written - ring->seen <= ring->bytes / 2)
         wake(&ring->head->writer, -1);
 }
@@ -170,7 +171,7 @@ void pl_ring_await_bytes(struct pl_ring *ring)
         else
             futex_sleep(&own->word, word);
     }
-    atomic_store_explicit(&own->sleeps, 0, memory_order_relaxed);
+    pl_store_relaxed(&own->sleeps, 0);
 }
 
 void pl_ring_await_room(struct pl_ring *ring)
@@ -181,7 +182,7 @@ void pl_ring_await_room(struct pl_ring *ring)
     atomic_thread_fence(memory_order_seq_cst);
     if (pl_ring_writable(ring) < (ssize_t)ring->bytes / 2)
         futex_sleep(&own->word, word);
-    atomic_store_explicit(&own->sleeps, 0, memory_order_relaxed);
+    pl_store_relaxed(&own->sleeps, 0);
 }
 
 void pl_ring_close_writer(struct pl_ring *ring)

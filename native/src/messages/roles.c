@@ -6,18 +6,19 @@
 
 #include "base/bytes.h"
 #include "base/message.h"
+#include "base/relaxed.h"
 
 #define CONFIRMATION_POLL_MS 100
 
 bool pl_role_sends(const struct pl_worker *worker)
 {
-    return atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) == PL_MODE_RUN;
+    return pl_load_relaxed(&worker->shared->mode) == PL_MODE_RUN;
 }
 
 bool pl_role_is_over(const void *context)
 {
     const struct pl_worker *worker = context;
-    return atomic_load_explicit(&worker->shared->mode, memory_order_relaxed) == PL_MODE_QUIT;
+    return pl_load_relaxed(&worker->shared->mode) == PL_MODE_QUIT;
 }
 
 void pl_role_publish(struct pl_worker *worker, pl_ns now_ns)
@@ -42,18 +43,11 @@ void pl_role_tick(struct pl_worker *worker, pl_ns now_ns)
         pl_role_publish(worker, now_ns);
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t count)
-{
-    /* Single writer: no read-modify-write is needed. */
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
-                          memory_order_relaxed);
-}
-
 void pl_role_count_sent(struct pl_stream *stream, size_t bytes, uint64_t messages)
 {
-    add(&stream->sent_bytes, bytes);
-    add(&stream->endpoint->sent, messages);
-    add(&stream->endpoint->batches, 1);
+    pl_counter_add(&stream->sent_bytes, bytes);
+    pl_counter_add(&stream->endpoint->sent, messages);
+    pl_counter_add(&stream->endpoint->batches, 1);
 }
 
 uint64_t pl_role_find_quota(const struct pl_worker *worker, const struct pl_stream *stream)
@@ -88,26 +82,26 @@ void pl_role_count_received(struct pl_worker *worker, struct pl_stream *stream, 
     struct pl_endpoint *endpoint = stream->endpoint;
     if (!stream->received_any) {
         stream->received_any = true;
-        atomic_store_explicit(&endpoint->first_arrival_ns, now_ns, memory_order_relaxed);
+        pl_store_relaxed(&endpoint->first_arrival_ns, now_ns);
         pl_worker_record_first_byte(worker, now_ns);
     }
-    atomic_store_explicit(&endpoint->last_arrival_ns, now_ns, memory_order_relaxed);
-    add(&stream->received_bytes, bytes);
+    pl_store_relaxed(&endpoint->last_arrival_ns, now_ns);
+    pl_counter_add(&stream->received_bytes, bytes);
     (void)pl_worker_count(worker, bytes);
 }
 
 void pl_role_publish_sequence(struct pl_endpoint *endpoint)
 {
     const struct pl_sequence *sequence = &endpoint->sequence;
-    atomic_store_explicit(&endpoint->received, sequence->received, memory_order_relaxed);
-    atomic_store_explicit(&endpoint->missing, sequence->missing, memory_order_relaxed);
-    atomic_store_explicit(&endpoint->out_of_order, sequence->out_of_order, memory_order_relaxed);
+    pl_store_relaxed(&endpoint->received, sequence->received);
+    pl_store_relaxed(&endpoint->missing, sequence->missing);
+    pl_store_relaxed(&endpoint->out_of_order, sequence->out_of_order);
 }
 
 void pl_role_confirm(struct pl_worker *worker, struct pl_stream *stream)
 {
     uint8_t count[PL_CONFIRMATION_BYTES];
-    pl_put64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
+    pl_put64(count, pl_load_relaxed(&stream->received_bytes));
     (void)pl_message_send(stream->fd, count, sizeof count, true);
     (void)shutdown(stream->fd, SHUT_WR);
     worker->calls += 2;

@@ -2,6 +2,7 @@
  * them. */
 #include <errno.h>
 
+#include "base/relaxed.h"
 #include "messages/message_pace.h"
 #include "messages/roles.h"
 
@@ -53,9 +54,9 @@ static int send_at_rate(struct pl_worker *worker, uint32_t *failed)
         pl_ns next_ns = pl_pace_step(&pace, worker, now_ns, UINT64_MAX, &cause, failed);
         if (cause != 0)
             break;
-        pl_ns spun_ns = atomic_load_explicit(&worker->spun_ns, memory_order_relaxed);
+        pl_ns spun_ns = pl_load_relaxed(&worker->spun_ns);
         now_ns = pl_wait_until(next_ns < now_ns + RECHECK_NS ? next_ns : now_ns + RECHECK_NS, &spun_ns);
-        atomic_store_explicit(&worker->spun_ns, spun_ns, memory_order_relaxed);
+        pl_store_relaxed(&worker->spun_ns, spun_ns);
         worker->calls++;
         pl_role_tick(worker, now_ns);
     }

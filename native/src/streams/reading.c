@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/message.h"
+#include "base/relaxed.h"
 #include "streams/stream_state.h"
 
 /* The connecting side's first byte starts the accepting side's stream. */
@@ -23,13 +24,13 @@ static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
 static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
-    int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+    int state = pl_load_relaxed(&stream->state);
     stream->ended = true;
     if (!shared->transmits) {
         /* The byte count and the end of file confirm to the sender that everything was read. The descriptor
          * stays open for a last TCP_INFO. */
         uint8_t count[PL_CONFIRMATION_BYTES];
-        pl_put64(count, atomic_load_explicit(&stream->received_bytes, memory_order_relaxed));
+        pl_put64(count, pl_load_relaxed(&stream->received_bytes));
         (void)pl_message_send(stream->fd, count, sizeof count, true);
         (void)shutdown(stream->fd, SHUT_WR);
         pl_worker_close(worker, stream, 0);
@@ -53,8 +54,8 @@ static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
 static bool count_data(struct pl_worker *worker, struct pl_stream *stream, size_t bytes)
 {
     /* Single writer: no read-modify-write is needed. */
-    uint64_t before = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
-    atomic_store_explicit(&stream->received_bytes, before + bytes, memory_order_relaxed);
+    uint64_t before = pl_load_relaxed(&stream->received_bytes);
+    pl_store_relaxed(&stream->received_bytes, before + bytes);
     return pl_worker_count(worker, bytes) && bytes == worker->shared->read_bytes;
 }
 

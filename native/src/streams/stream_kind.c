@@ -1,5 +1,6 @@
 #include "streams/stream_kind.h"
 
+#include "base/relaxed.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"
@@ -18,7 +19,7 @@ static bool has_all(const struct pl_flow *flow, const struct pl_stream *streams)
 {
     uint64_t sum = 0;
     for (uint32_t s = 0; s < (uint32_t)flow->streams; s++)
-        sum += atomic_load_explicit(&streams[s].received_bytes, memory_order_relaxed);
+        sum += pl_load_relaxed(&streams[s].received_bytes);
     return sum >= (uint64_t)flow->bytes;
 }
 

@@ -6,18 +6,19 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/relaxed.h"
 #include <linux/sctp.h> /* needs the headers above */
 
 bool pl_worker_runs(const struct pl_worker *worker)
 {
-    int mode = atomic_load_explicit(&worker->shared->mode, memory_order_relaxed);
+    int mode = pl_load_relaxed(&worker->shared->mode);
     /* A side that has sent everything still reads the peer's remaining data. */
     return mode == PL_MODE_RUN || (mode == PL_MODE_SHUT && worker->applied_mode == PL_MODE_SHUT);
 }
 
 bool pl_stream_is_open(const struct pl_stream *stream)
 {
-    return atomic_load_explicit(&stream->state, memory_order_relaxed) == PL_STREAM_OPEN;
+    return pl_load_relaxed(&stream->state) == PL_STREAM_OPEN;
 }
 
 static struct epoll_event interest_of(struct pl_stream *stream)

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 
 #include "base/message.h"
+#include "base/relaxed.h"
 #include "streams/reading.h"
 #include "streams/stream_state.h"
 #include "streams/writing.h"
@@ -84,8 +85,8 @@ void pl_stream_worker_run(struct pl_worker *worker)
         int timeout_ms = worker->paused > 0 ? PL_PAUSE_MS : stale ? (int)(PL_PUBLISH_NS / PL_NS_PER_MS) : -1;
         int count = epoll_wait(worker->epoll_fd, events, BATCH, timeout_ms);
         worker->calls++;
-        uint64_t wake_ups = atomic_load_explicit(&worker->wake_ups, memory_order_relaxed);
-        atomic_store_explicit(&worker->wake_ups, wake_ups + 1, memory_order_relaxed);
+        uint64_t wake_ups = pl_load_relaxed(&worker->wake_ups);
+        pl_store_relaxed(&worker->wake_ups, wake_ups + 1);
         for (int i = 0; i < count; i++)
             serve(worker, &events[i]);
         pl_ns now_ns = pl_now_ns();

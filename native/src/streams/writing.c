@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/relaxed.h"
 #include "streams/stream_state.h"
 
 /* The lead over its rate at which a stream waits; also the step of the wait. */
@@ -49,7 +50,7 @@ static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
 void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
 {
     const struct pl_shared *shared = worker->shared;
-    uint64_t sent = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
+    uint64_t sent = pl_load_relaxed(&stream->sent_bytes);
     worker->calls += pl_backlog_follow(&stream->backlog, stream->fd, sent, pl_now_ns());
     for (int i = 0; i < worker->turn && pl_worker_runs(worker); i++) {
         size_t bytes = shared->write_bytes;
@@ -70,7 +71,7 @@ void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)
             return;
         }
         sent += (size_t)count;
-        atomic_store_explicit(&stream->sent_bytes, sent, memory_order_relaxed);
+        pl_store_relaxed(&stream->sent_bytes, sent);
         bool more = pl_worker_count(worker, (size_t)count);
         if (stream->quota_bytes != UINT64_MAX) {
             stream->quota_bytes -= (size_t)count;
@@ -96,7 +97,7 @@ void pl_write_resume(struct pl_worker *worker, pl_ns now_ns)
             continue;
         stream->paused = false;
         worker->paused--;
-        int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+        int state = pl_load_relaxed(&stream->state);
         if (state == PL_STREAM_OPEN)
             pl_stream_watch(worker, stream);
         else if (state == PL_STREAM_SHUT && (stream->ended || !worker->shared->half_closes))
