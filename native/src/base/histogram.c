@@ -30,9 +30,8 @@ static uint64_t upper_edge_of(unsigned place)
 
 static pl_ns clip(pl_ns value_ns)
 {
-    if (value_ns < 0) {
+    if (value_ns < 0)
         return 0;
-    }
     return value_ns < PL_HISTOGRAM_MAX_NS ? value_ns : PL_HISTOGRAM_MAX_NS;
 }
 
@@ -40,30 +39,24 @@ void pl_histogram_add(struct pl_histogram *histogram, pl_ns value_ns)
 {
     pl_ns value = clip(value_ns);
     histogram->counts[place_of((uint64_t)value)]++;
-    if (histogram->count++ == 0 || value < histogram->min_ns) {
+    if (histogram->count++ == 0 || value < histogram->min_ns)
         histogram->min_ns = value;
-    }
-    if (value > histogram->max_ns) {
+    if (value > histogram->max_ns)
         histogram->max_ns = value;
-    }
     histogram->sum_low_ns += (uint64_t)value;
     histogram->sum_overflows += histogram->sum_low_ns < (uint64_t)value;
 }
 
 void pl_histogram_merge(struct pl_histogram *into, const struct pl_histogram *other)
 {
-    if (other->count == 0) {
+    if (other->count == 0)
         return;
-    }
-    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++) {
+    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++)
         into->counts[place] += other->counts[place];
-    }
-    if (into->count == 0 || other->min_ns < into->min_ns) {
+    if (into->count == 0 || other->min_ns < into->min_ns)
         into->min_ns = other->min_ns;
-    }
-    if (other->max_ns > into->max_ns) {
+    if (other->max_ns > into->max_ns)
         into->max_ns = other->max_ns;
-    }
     into->count += other->count;
     into->sum_low_ns += other->sum_low_ns;
     into->sum_overflows += other->sum_overflows + (into->sum_low_ns < other->sum_low_ns);
@@ -145,13 +138,11 @@ static size_t write_counts(const struct pl_histogram *histogram, struct pl_json 
         }
         uint8_t bytes[2 * VARINT_BYTES_MAX];
         size_t length = 0;
-        if (zeros > 0) {
+        if (zeros > 0)
             length = encode_varint(zeros == 1 ? 0 : -zeros, bytes);
-        }
         length += encode_varint((int64_t)histogram->counts[place], bytes + length);
-        if (j != NULL) {
+        if (j != NULL)
             pl_json_base64(j, bytes, length);
-        }
         total += length;
         zeros = 0;
     }

@@ -275,12 +275,11 @@ static bool await_start(struct pl_worker *worker)
 {
     const struct pl_shared *shared = worker->shared;
     struct pollfd wake = {.fd = worker->wake_fd, .events = POLLIN};
-    while (shared->accepting && atomic_load(&shared->first_byte_ns) == 0 && !pl_datagram_is_over(worker)) {
+    while (shared->accepting && atomic_load(&shared->first_byte_ns) == 0 && !pl_datagram_is_over(worker))
         if (worker->listens)
             pl_datagram_serve(worker, IDLE_MS, NULL);
         else
             (void)poll(&wake, 1, START_MS);
-    }
     return !pl_datagram_is_over(worker);
 }
 

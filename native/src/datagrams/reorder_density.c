@@ -70,10 +70,9 @@ static uint64_t window_at(const struct pl_reorder_density *density, unsigned pla
 static uint64_t lowest_present(const struct pl_reorder_density *density, const uint64_t *numbers,
                                unsigned count, uint64_t lowest)
 {
-    for (unsigned i = 0; i < count && lowest != density->index; i++) {
+    for (unsigned i = 0; i < count && lowest != density->index; i++)
         if (numbers[i] >= density->index && numbers[i] < lowest)
             lowest = numbers[i];
-    }
     return lowest;
 }
 

@@ -14,9 +14,8 @@ static pl_ns schedule(const struct pl_codel_times *times, pl_ns from_ns, uint32_
 static bool stays_above(struct pl_codel *codel, const struct pl_codel_times *times,
                         const struct pl_codel_packet *packet)
 {
-    if (packet->size_bytes > codel->largest_bytes) {
+    if (packet->size_bytes > codel->largest_bytes)
         codel->largest_bytes = packet->size_bytes;
-    }
     if (packet->leave_ns - packet->arrival_ns < times->target_ns ||
         packet->ahead_bytes <= codel->largest_bytes) {
         codel->above = false;
@@ -37,15 +36,13 @@ static bool continue_dropping(struct pl_codel *codel, const struct pl_codel_time
         codel->next_ns = schedule(times, codel->next_ns, codel->count);
         codel->unscheduled = false;
     }
-    if (packet->leave_ns < codel->next_ns) {
+    if (packet->leave_ns < codel->next_ns)
         return false;
-    }
     codel->count++;
-    if (packet->markable) {
+    if (packet->markable)
         codel->next_ns = schedule(times, codel->next_ns, codel->count);
-    } else {
+    else
         codel->unscheduled = true;
-    }
     return true;
 }
 
@@ -56,9 +53,8 @@ bool pl_codel_decide(struct pl_codel *codel, const struct pl_codel_times *times,
         codel->dropping = codel->unscheduled = false;
         return false;
     }
-    if (codel->dropping) {
+    if (codel->dropping)
         return continue_dropping(codel, times, packet);
-    }
     codel->dropping = true;
     uint32_t delta = codel->count - codel->last_count;
     bool recent = packet->leave_ns - codel->next_ns < MEMORY_INTERVALS * times->interval_ns;

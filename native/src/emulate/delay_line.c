@@ -14,9 +14,8 @@ void pl_delay_line_init(struct pl_delay_line *line, size_t maximum)
 {
     memset(line, 0, sizeof *line);
     line->maximum = CAPACITY_FIRST;
-    while (line->maximum <= maximum / 2) {
+    while (line->maximum <= maximum / 2)
         line->maximum *= 2;
-    }
 }
 
 void pl_delay_line_free(struct pl_delay_line *line)
@@ -29,17 +28,14 @@ void pl_delay_line_free(struct pl_delay_line *line)
 static bool grow(struct pl_delay_line *line)
 {
     size_t capacity = line->capacity == 0 ? CAPACITY_FIRST : line->capacity * 2;
-    if (capacity > line->maximum) {
+    if (capacity > line->maximum)
         return false;
-    }
     struct pl_delivery *ring = calloc(capacity, sizeof *ring);
-    if (ring == NULL) {
+    if (ring == NULL)
         return false;
-    }
     size_t count = pl_delay_line_count(line);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         ring[i] = *slot(line, line->head + i);
-    }
     free(line->ring);
     line->ring = ring;
     line->capacity = capacity;
@@ -50,9 +46,8 @@ static bool grow(struct pl_delay_line *line)
 
 bool pl_delay_line_push(struct pl_delay_line *line, const struct pl_delivery *delivery)
 {
-    if (pl_delay_line_count(line) == line->capacity && !grow(line)) {
+    if (pl_delay_line_count(line) == line->capacity && !grow(line))
         return false;
-    }
     size_t at = line->tail++;
     while (at != line->head && slot(line, at - 1)->due_ns > delivery->due_ns) {
         *slot(line, at) = *slot(line, at - 1);

@@ -38,13 +38,11 @@ static enum pl_status fail(struct pl_error *error, const char *stage, const char
 static enum pl_status enter_namespace(const char *path, int *own_fd, struct pl_error *error)
 {
     *own_fd = -1;
-    if (path == NULL || path[0] == '\0') {
+    if (path == NULL || path[0] == '\0')
         return PL_OK;
-    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0)
         return fail(error, "namespace", "cannot open the network namespace", path, "");
-    }
     int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     if (own < 0) {
         enum pl_status status =
@@ -67,13 +65,11 @@ static enum pl_status enter_namespace(const char *path, int *own_fd, struct pl_e
 
 static enum pl_status leave_namespace(int own_fd, struct pl_error *error)
 {
-    if (own_fd < 0) {
+    if (own_fd < 0)
         return PL_OK;
-    }
     enum pl_status status = PL_OK;
-    if (setns(own_fd, CLONE_NEWNET) != 0) {
+    if (setns(own_fd, CLONE_NEWNET) != 0)
         status = fail(error, "namespace", "cannot return to", "the own network namespace", "");
-    }
     close(own_fd);
     return status;
 }
@@ -100,9 +96,8 @@ static enum pl_status check_interface_up(const struct pl_device *device, struct 
 {
     struct ifreq request;
     name_interface(&request, device);
-    if (ioctl(device->fd, SIOCGIFFLAGS, &request) != 0) {
+    if (ioctl(device->fd, SIOCGIFFLAGS, &request) != 0)
         return fail(error, "interface", "cannot read the flags of", device->name, "");
-    }
     if ((request.ifr_flags & IFF_UP) == 0) {
         pl_error_set(error, PL_SETUP, "interface", ENETDOWN,
                      "the interface '%s' is down (`ip link set %s up`)", device->name, device->name);
@@ -119,9 +114,8 @@ static enum pl_status set_mtu(const struct pl_device *device, uint32_t mtu_bytes
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || ioctl(fd, SIOCSIFMTU, &request) != 0) {
         enum pl_status status = fail(error, "interface", "cannot set the MTU of", device->name, "");
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
         return status;
     }
     close(fd);
@@ -145,9 +139,8 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
 {
     static const char node[] = "/dev/net/tun";
     device->fd = open(node, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (device->fd < 0) {
+    if (device->fd < 0)
         return fail(error, "tun", "cannot open", node, "use --backend packet, which needs no such device");
-    }
     struct ifreq request;
     name_interface(&request, device);
     request.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
@@ -158,13 +151,11 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
                                       : "");
     }
     int header_bytes = PL_VIRTIO_HEADER_BYTES;
-    if (ioctl(device->fd, TUNSETVNETHDRSZ, &header_bytes) != 0 || !set_offloads(device->fd)) {
+    if (ioctl(device->fd, TUNSETVNETHDRSZ, &header_bytes) != 0 || !set_offloads(device->fd))
         return fail(error, "tun", "the kernel refuses segmentation offload on", device->name, "");
-    }
     enum pl_status status = find_interface(device, error);
-    if (status == PL_OK && settings->mtu_bytes > 0) {
+    if (status == PL_OK && settings->mtu_bytes > 0)
         status = set_mtu(device, settings->mtu_bytes, error);
-    }
     /* The socket stays in the namespace of its creation; without it the drops are unknown. */
     device->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
     return status;
@@ -182,25 +173,22 @@ static bool tun_dropped(const struct pl_device *device, uint64_t *packets)
         .stats = {.ifindex = device->interface_index,
                   .filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64)},
     };
-    if (device->netlink_fd < 0 || send(device->netlink_fd, &request, sizeof request, 0) < 0) {
+    if (device->netlink_fd < 0 || send(device->netlink_fd, &request, sizeof request, 0) < 0)
         return false;
-    }
     unsigned char answer[ANSWER_BYTES];
     ssize_t got = recv(device->netlink_fd, answer, sizeof answer, 0);
     struct nlmsghdr header;
     struct rtattr attribute;
     struct rtnl_link_stats64 counters;
     const size_t attribute_at = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct if_stats_msg));
-    if (got < (ssize_t)(attribute_at + RTA_LENGTH(0))) {
+    if (got < (ssize_t)(attribute_at + RTA_LENGTH(0)))
         return false;
-    }
     memcpy(&header, answer, sizeof header);
     memcpy(&attribute, answer + attribute_at, sizeof attribute);
     const size_t needed = offsetof(struct rtnl_link_stats64, tx_dropped) + sizeof counters.tx_dropped;
     if (header.nlmsg_type != RTM_NEWSTATS || attribute.rta_type != IFLA_STATS_LINK_64 ||
-        attribute.rta_len < RTA_LENGTH(0) + needed || (size_t)got < attribute_at + RTA_LENGTH(0) + needed) {
+        attribute.rta_len < RTA_LENGTH(0) + needed || (size_t)got < attribute_at + RTA_LENGTH(0) + needed)
         return false;
-    }
     memset(&counters, 0, sizeof counters);
     memcpy(&counters, answer + attribute_at + RTA_LENGTH(0), needed);
     *packets = counters.tx_dropped;
@@ -213,12 +201,10 @@ static bool tun_dropped(const struct pl_device *device, uint64_t *packets)
 static void enlarge_buffers(int fd)
 {
     const int bytes = SOCKET_BUFFER_BYTES;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0) {
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    }
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0) {
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    }
 }
 
 static enum pl_status open_packet(struct pl_device *device, struct pl_error *error)
@@ -231,12 +217,10 @@ static enum pl_status open_packet(struct pl_device *device, struct pl_error *err
     }
     device->link_header_bytes = ETH_HLEN;
     enum pl_status status = find_interface(device, error);
-    if (status == PL_OK) {
+    if (status == PL_OK)
         status = check_interface_up(device, error);
-    }
-    if (status != PL_OK) {
+    if (status != PL_OK)
         return status;
-    }
     const int one = 1;
     if (setsockopt(device->fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) != 0 ||
         setsockopt(device->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) != 0) {
@@ -253,9 +237,8 @@ static enum pl_status open_packet(struct pl_device *device, struct pl_error *err
                                   .sll_protocol = htons(ETH_P_ALL),
                                   .sll_ifindex = (int)device->interface_index};
     if (setsockopt(device->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) != 0 ||
-        bind(device->fd, (const struct sockaddr *)&address, sizeof address) != 0) {
+        bind(device->fd, (const struct sockaddr *)&address, sizeof address) != 0)
         return fail(error, "packet", "cannot bind to the interface", device->name, "");
-    }
     return PL_OK;
 }
 
@@ -263,9 +246,8 @@ static bool packet_dropped(struct pl_device *device, uint64_t *packets)
 {
     struct tpacket_stats statistics;
     socklen_t length = sizeof statistics;
-    if (getsockopt(device->fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0) {
+    if (getsockopt(device->fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
         return false;
-    }
     device->socket_dropped += statistics.tp_drops;
     *packets = device->socket_dropped;
     return true;
@@ -322,27 +304,23 @@ enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_s
     memcpy(device->name, settings->interface, length);
     int own_fd = -1;
     enum pl_status status = enter_namespace(settings->namespace_path, &own_fd, error);
-    if (status != PL_OK) {
+    if (status != PL_OK)
         return status;
-    }
     status =
         settings->backend == PL_BACKEND_TUN ? open_tun(device, settings, error) : open_packet(device, error);
     enum pl_status left = leave_namespace(own_fd, error);
-    if (status != PL_OK || left != PL_OK) {
+    if (status != PL_OK || left != PL_OK)
         return status != PL_OK ? status : left;
-    }
     (void)read_dropped(device, &device->dropped_before); /* an existing TUN may have counted before */
     return PL_OK;
 }
 
 void pl_device_close(struct pl_device *device)
 {
-    if (device->fd >= 0) {
+    if (device->fd >= 0)
         close(device->fd);
-    }
-    if (device->netlink_fd >= 0) {
+    if (device->netlink_fd >= 0)
         close(device->netlink_fd);
-    }
     device->fd = device->netlink_fd = -1;
 }
 
@@ -353,9 +331,8 @@ bool pl_device_is_gone(int errno_value)
 
 bool pl_device_dropped(struct pl_device *device, uint64_t *packets)
 {
-    if (!read_dropped(device, packets)) {
+    if (!read_dropped(device, packets))
         return false;
-    }
     *packets -= device->dropped_before;
     return true;
 }

@@ -24,14 +24,12 @@ static uint32_t plain_ip_bytes(const struct pl_direction *direction, size_t leng
 static enum pl_ecn read_ecn(const struct pl_direction *direction, const struct pl_packet *packet)
 {
     uint32_t at = ip_at(direction);
-    if (packet->length_bytes <= at) {
+    if (packet->length_bytes <= at)
         return PL_ECN_NOT_CAPABLE;
-    }
     if (direction->from->link_header_bytes >= ETH_HLEN) {
         uint32_t protocol = pl_get16(packet->data + at - 2);
-        if (protocol != ETH_P_IP && protocol != ETH_P_IPV6) {
+        if (protocol != ETH_P_IP && protocol != ETH_P_IPV6)
             return PL_ECN_NOT_CAPABLE;
-        }
     }
     return pl_ip_ecn(packet->data + at, packet->length_bytes - at);
 }
@@ -85,17 +83,14 @@ static void admit_packet(const struct arrival *arrival)
     struct pl_direction *direction = arrival->direction;
     struct pl_packet *packet = arrival->packet;
     struct pl_link_verdict verdict = decide(arrival, plain_ip_bytes(direction, packet->length_bytes), false);
-    if (verdict.fate != PL_FATE_DELIVERED) {
+    if (verdict.fate != PL_FATE_DELIVERED)
         return;
-    }
-    if (verdict.mark) {
+    if (verdict.mark)
         pl_ip_mark_ce(packet->data + ip_at(direction));
-    }
     struct pl_delivery delivery = {.due_ns = verdict.due_ns, .packet = packet};
     enqueue(direction, &delivery);
-    if (verdict.duplicate) {
+    if (verdict.duplicate)
         enqueue_twice(direction, &delivery);
-    }
 }
 
 /* Decide the fate of each segment. Runs of delivered segments with equal marks that are due within a slice of
@@ -114,9 +109,8 @@ static void admit_segments(const struct arrival *arrival, const struct pl_superp
             enqueue(direction, &run);
             run.segments = 0;
         }
-        if (!delivered) {
+        if (!delivered)
             continue;
-        }
         if (run.segments == 0) {
             run.first_segment = i;
             run.mark = verdict.mark;
@@ -135,9 +129,8 @@ static void admit_segments(const struct arrival *arrival, const struct pl_superp
             enqueue_twice(direction, &again);
         }
     }
-    if (run.segments > 0) {
+    if (run.segments > 0)
         enqueue(direction, &run);
-    }
 }
 
 void pl_direction_admit(struct pl_direction *direction, struct pl_packet *packet, pl_ns now_ns)
@@ -188,9 +181,8 @@ bool pl_direction_write(struct pl_direction *direction, const struct pl_delivery
         ip_bytes = pl_superpacket_wire_bytes(&layout, delivery->first_segment, delivery->segments);
         if (delivery->segments < layout.segments || delivery->mark) {
             pl_superpacket_cut(packet->data, &layout, delivery->first_segment, delivery->segments, &slice);
-            if (delivery->mark) {
+            if (delivery->mark)
                 pl_ip_mark_ce(slice.header + layout.ip_at);
-            }
             parts[0] = (struct iovec){.iov_base = slice.header, .iov_len = slice.header_bytes};
             parts[1] =
                 (struct iovec){.iov_base = packet->data + slice.payload_at, .iov_len = slice.payload_bytes};

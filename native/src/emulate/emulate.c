@@ -53,9 +53,8 @@ static void flush(struct emulator *emulator)
 static void write_total_lateness(struct emulator *emulator)
 {
     struct pl_histogram total = {.count = 0};
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         pl_histogram_merge(&total, &emulator->forwarder.directions[i].lateness);
-    }
     pl_histogram_write_summary(&total, &emulator->json, "late_ns");
 }
 
@@ -80,9 +79,8 @@ static void print_counters(struct emulator *emulator, const char *type)
     } else {
         pl_json_null(j, "trace");
     }
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         pl_write_direction(j, DIRECTIONS[i], &emulator->forwarder.directions[i]);
-    }
     pl_json_end_object(j);
     flush(emulator);
 }
@@ -105,9 +103,8 @@ static void print_settings(struct emulator *emulator)
     struct pl_json *j = &emulator->json;
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "settings");
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         pl_write_link_settings(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
-    }
     pl_json_end_object(j);
     flush(emulator);
 }
@@ -149,9 +146,8 @@ static void execute_command(struct emulator *emulator, const char *line)
     }
     if (strcmp(line, "stats") == 0 || strcmp(line, "lap") == 0) {
         print_counters(emulator, "counters");
-        for (unsigned i = 0; i < 2 && line[0] == 'l'; i++) {
+        for (unsigned i = 0; i < 2 && line[0] == 'l'; i++)
             emulator->forwarder.directions[i].lateness = (struct pl_histogram){0};
-        }
     } else if (strcmp(line, "stop") == 0) {
         emulator->ending = ENDING_STOP;
     } else {
@@ -213,9 +209,8 @@ static enum pl_status open_all(struct emulator *emulator, const struct pl_emulat
         .spin_ns = plan->spin_ns,
     };
     enum pl_status status = open_signals(emulator, error);
-    if (status == PL_OK) {
+    if (status == PL_OK)
         status = pl_forwarder_init(&emulator->forwarder, &forwarding, error);
-    }
     for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
         struct pl_device_settings settings = {
             .backend = strcmp(plan->backend, "tun") == 0 ? PL_BACKEND_TUN : PL_BACKEND_PACKET,
@@ -226,9 +221,8 @@ static enum pl_status open_all(struct emulator *emulator, const struct pl_emulat
         status = pl_device_open(&emulator->devices[i], &settings, error);
     }
     /* Opened last, so that a run that cannot begin overwrites no trace. */
-    if (status == PL_OK && emulator->tracing) {
+    if (status == PL_OK && emulator->tracing)
         status = pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error);
-    }
     if (status == PL_OK && plan->control[0] != '\0') {
         emulator->control = pl_control_open(STDIN_FILENO, error);
         status = emulator->control == NULL ? PL_RESOURCES : PL_OK;
@@ -242,12 +236,10 @@ static void close_all(struct emulator *emulator)
     pl_trace_close(&emulator->trace);
     pl_device_close(&emulator->devices[0]);
     pl_device_close(&emulator->devices[1]);
-    if (emulator->control != NULL) {
+    if (emulator->control != NULL)
         pl_control_close(emulator->control);
-    }
-    if (emulator->signal_fd >= 0) {
+    if (emulator->signal_fd >= 0)
         close(emulator->signal_fd);
-    }
     pl_json_release(&emulator->json);
 }
 
@@ -267,20 +259,17 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
             return PL_ENDED;
         }
         if (busy) {
-            if (pl_now_ns() - checked_ns < CHECK_NS) {
+            if (pl_now_ns() - checked_ns < CHECK_NS)
                 continue;
-            }
             (void)poll(others, 2, 0);
         } else {
             pl_forwarder_wait(&emulator->forwarder, others, 2);
         }
         checked_ns = pl_now_ns();
-        if (others[0].revents != 0) {
+        if (others[0].revents != 0)
             read_signal(emulator);
-        }
-        if (others[1].revents != 0 && emulator->ending == ENDING_NONE) {
+        if (others[1].revents != 0 && emulator->ending == ENDING_NONE)
             read_commands(emulator);
-        }
     }
     return emulator->ending == ENDING_STOP ? PL_OK : PL_ENDED;
 }
@@ -288,9 +277,8 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
 static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
 {
     struct pl_error error = {0};
-    if (open_all(emulator, plan, &error) != PL_OK) {
+    if (open_all(emulator, plan, &error) != PL_OK)
         return pl_error_report(&error, NAME);
-    }
     /* Without this the kernel adds up to 50 us to each sleep. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     emulator->started_ns = pl_now_ns();
@@ -298,9 +286,8 @@ static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
     print_listening(emulator, plan);
     enum pl_status status = carry(emulator, &error);
     print_counters(emulator, "result");
-    if (emulator->ending == ENDING_OUTPUT) {
+    if (emulator->ending == ENDING_OUTPUT)
         pl_error_set(&error, PL_RESOURCES, "output", 0, "%s", emulator->reason);
-    }
     return error.status != PL_OK ? pl_error_report(&error, NAME) : (int)status;
 }
 
@@ -310,9 +297,8 @@ int pl_emulate_main(int argc, char **argv)
     struct pl_error error = {0};
     enum pl_options_outcome outcome = pl_emulation_plan_parse(&plan, argc, argv, &error);
     int status;
-    if (!pl_program_begin(NAME, outcome, false, &error, &status)) {
+    if (!pl_program_begin(NAME, outcome, false, &error, &status))
         return status;
-    }
     struct emulator *emulator = calloc(1, sizeof *emulator);
     if (emulator == NULL) {
         pl_error_set(&error, PL_RESOURCES, "buffers", ENOMEM, "no memory for the emulator");
@@ -320,9 +306,8 @@ int pl_emulate_main(int argc, char **argv)
     }
     emulator->signal_fd = emulator->trace.fd = -1;
     emulator->tracing = plan.trace[0] != '\0';
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         emulator->devices[i].fd = emulator->devices[i].netlink_fd = -1;
-    }
     status = run(emulator, &plan);
     close_all(emulator);
     free(emulator);

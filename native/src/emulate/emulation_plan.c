@@ -59,20 +59,16 @@ static enum pl_status refuse(struct pl_error *error, const char *text)
 
 static enum pl_status check_plan(struct pl_emulation_plan *plan, struct pl_error *error)
 {
-    if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0) {
+    if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0)
         return refuse(error, "--backend must be tun or packet");
-    }
-    if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0) {
+    if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0)
         return refuse(error, "--control must be stdin");
-    }
     if (strcmp(plan->namespaces[0], plan->namespaces[1]) == 0 &&
-        strcmp(plan->interfaces[0], plan->interfaces[1]) == 0) {
+        strcmp(plan->interfaces[0], plan->interfaces[1]) == 0)
         return refuse(error, "--interface-a and --interface-b are the same interface of the same namespace");
-    }
     enum pl_status status = pl_link_settings_parse(&plan->settings[0], "--forward", plan->specs[0], error);
-    if (status == PL_OK) {
+    if (status == PL_OK)
         status = pl_link_settings_parse(&plan->settings[1], "--reverse", plan->specs[1], error);
-    }
     return status;
 }
 

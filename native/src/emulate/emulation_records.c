@@ -33,11 +33,10 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     pl_json_u64(j, "overflow_dropped_packets", counters->overflow_dropped_packets);
     pl_json_u64(j, "unsplit_packets", counters->unsplit_packets);
     pl_json_u64(j, "unreadable_packets", counters->unreadable_packets);
-    if (pl_device_dropped(direction->from, &dropped)) {
+    if (pl_device_dropped(direction->from, &dropped))
         pl_json_u64(j, "socket_dropped", dropped);
-    } else {
+    else
         pl_json_null(j, "socket_dropped");
-    }
     pl_histogram_write_summary(&direction->lateness, j, "late_ns");
     pl_json_end_object(j);
 }

@@ -47,12 +47,10 @@ enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl
 
 static void release(struct pl_forwarder *forwarder, struct pl_packet *packet)
 {
-    if (packet->references > 0) {
+    if (packet->references > 0)
         packet->references--;
-    }
-    if (packet->references == 0) {
+    if (packet->references == 0)
         pl_packet_release(&forwarder->pool, packet);
-    }
 }
 
 void pl_forwarder_free(struct pl_forwarder *forwarder)
@@ -65,12 +63,10 @@ void pl_forwarder_free(struct pl_forwarder *forwarder)
         }
         pl_delay_line_free(line);
     }
-    if (forwarder->read_small != NULL) {
+    if (forwarder->read_small != NULL)
         pl_packet_release(&forwarder->pool, forwarder->read_small);
-    }
-    if (forwarder->read_big != NULL) {
+    if (forwarder->read_big != NULL)
         pl_packet_release(&forwarder->pool, forwarder->read_big);
-    }
     forwarder->read_small = forwarder->read_big = NULL;
     pl_packet_pool_free(&forwarder->pool);
 }
@@ -83,9 +79,8 @@ static struct pl_packet *claim(struct pl_forwarder *forwarder, size_t length_byt
     struct pl_packet *small = forwarder->read_small;
     struct pl_packet *big = forwarder->read_big;
     struct pl_packet *taken = pl_packet_acquire(&forwarder->pool, length_bytes);
-    if (taken == NULL) {
+    if (taken == NULL)
         return NULL;
-    }
     struct pl_packet *packet = taken;
     if (length_bytes <= PL_PACKET_SMALL_BYTES) {
         forwarder->read_small = taken;
@@ -112,9 +107,8 @@ static void arrive(struct pl_forwarder *forwarder, struct pl_direction *directio
         return;
     }
     pl_direction_admit(direction, packet, arrived_ns);
-    if (packet->references == 0) {
+    if (packet->references == 0)
         pl_packet_release(&forwarder->pool, packet);
-    }
 }
 
 static enum pl_status fail_device(const struct pl_device *device, const char *doing, struct pl_error *error)
@@ -136,15 +130,14 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
         };
         pl_ns arrived_ns;
         ssize_t got = pl_device_read(direction->from, parts, 2, &arrived_ns);
-        if (got > 0) {
+        if (got > 0)
             arrive(forwarder, direction, (size_t)got, arrived_ns);
-        } else if (got == 0 || errno == EAGAIN || errno == EINTR) {
+        else if (got == 0 || errno == EAGAIN || errno == EINTR)
             return PL_OK;
-        } else if (errno == EINVAL && direction->from->backend == PL_BACKEND_PACKET) {
+        else if (errno == EINVAL && direction->from->backend == PL_BACKEND_PACKET)
             direction->counters.unreadable_packets++;
-        } else {
+        else
             return fail_device(direction->from, "reading from", error);
-        }
         *busy = true;
     }
     return PL_OK;
@@ -177,9 +170,8 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
         const struct pl_delivery *delivery = pl_delay_line_peek(&direction->line);
         pl_ns lead_ns =
             pl_delivery_latency_lead_ns(&direction->delivery_latency, forwarder->written_ns, now_ns);
-        if (delivery == NULL || delivery->due_ns - lead_ns > now_ns) {
+        if (delivery == NULL || delivery->due_ns - lead_ns > now_ns)
             return PL_OK;
-        }
         *busy = true;
         pl_histogram_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
         bool written = write_delivery(forwarder, direction, delivery, &now_ns);
@@ -190,9 +182,8 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
             errno = errno_value;
             return fail_device(direction->to, "writing to", error);
         }
-        if (i % CLOCK_EVERY_PACKETS == 0) {
+        if (i % CLOCK_EVERY_PACKETS == 0)
             now_ns = pl_now_ns();
-        }
     }
     return PL_OK;
 }
@@ -201,12 +192,10 @@ enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, str
 {
     enum pl_status status = PL_OK;
     *busy = false;
-    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++)
         status = deliver(forwarder, &forwarder->directions[i], busy, error);
-    }
-    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+    for (unsigned i = 0; i < 2 && status == PL_OK; i++)
         status = receive(forwarder, &forwarder->directions[i], busy, error);
-    }
     return status;
 }
 
@@ -219,9 +208,8 @@ static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
     for (unsigned i = 0; i < 2; i++) {
         const struct pl_direction *direction = &forwarder->directions[i];
         const struct pl_delivery *next = pl_delay_line_peek(&direction->line);
-        if (next == NULL) {
+        if (next == NULL)
             continue;
-        }
         pl_ns begin_ns = next->due_ns - pl_delivery_latency_lead_ns(&direction->delivery_latency,
                                                                     forwarder->written_ns, next->due_ns);
         due_ns = begin_ns < due_ns ? begin_ns : due_ns;
@@ -233,9 +221,8 @@ static pl_ns next_due_ns(const struct pl_forwarder *forwarder)
 static void accrue_spin_budget(struct pl_forwarder *forwarder, pl_ns now_ns)
 {
     forwarder->spin_budget_ns += (now_ns - forwarder->budget_at_ns) / SPIN_SHARE;
-    if (forwarder->spin_budget_ns > SPIN_BUDGET_NS_MAX) {
+    if (forwarder->spin_budget_ns > SPIN_BUDGET_NS_MAX)
         forwarder->spin_budget_ns = SPIN_BUDGET_NS_MAX;
-    }
     forwarder->budget_at_ns = now_ns;
 }
 
@@ -243,24 +230,21 @@ static void spin(struct pl_forwarder *forwarder, struct pollfd *descriptors, uns
                  pl_ns until_ns)
 {
     pl_ns now_ns = from_ns;
-    while (now_ns < until_ns && poll(descriptors, count, 0) <= 0) {
+    while (now_ns < until_ns && poll(descriptors, count, 0) <= 0)
         now_ns = pl_now_ns();
-    }
     forwarder->spin_budget_ns -= now_ns - from_ns;
 }
 
 /* Whether packets that arrive now may be read later: the kernel timestamps them, and none is due earlier. */
 static bool may_batch(const struct pl_forwarder *forwarder, pl_ns now_ns)
 {
-    if (now_ns - forwarder->written_ns >= PL_DELIVERY_LATENCY_PAUSE_NS) {
+    if (now_ns - forwarder->written_ns >= PL_DELIVERY_LATENCY_PAUSE_NS)
         return false;
-    }
     for (unsigned i = 0; i < 2; i++) {
         const struct pl_direction *direction = &forwarder->directions[i];
         const struct pl_link_settings *settings = &direction->link.settings;
-        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)BATCH_NS) {
+        if (!direction->from->stamped || settings->delay_ns < settings->jitter_ns + 2 * (uint64_t)BATCH_NS)
             return false;
-        }
     }
     return true;
 }

@@ -14,12 +14,10 @@ enum {
 
 enum pl_ecn pl_ip_ecn(const unsigned char *ip, size_t bytes)
 {
-    if (bytes >= IPV4_HEADER_BYTES_MIN && ip[0] >> 4 == 4) {
+    if (bytes >= IPV4_HEADER_BYTES_MIN && ip[0] >> 4 == 4)
         return (enum pl_ecn)(ip[CLASS_AT] & ECN_MASK);
-    }
-    if (bytes >= IPV6_HEADER_BYTES && ip[0] >> 4 == 6) {
+    if (bytes >= IPV6_HEADER_BYTES && ip[0] >> 4 == 6)
         return (enum pl_ecn)(ip[CLASS_AT] >> IPV6_CLASS_SHIFT & ECN_MASK);
-    }
     return PL_ECN_NOT_CAPABLE;
 }
 

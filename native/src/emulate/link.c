@@ -35,11 +35,10 @@ static bool draw_loss(struct pl_link *link)
     const struct pl_link_settings *settings = &link->settings;
     double state = draw(link, PL_DRAW_STATE);
     double loss = draw(link, PL_DRAW_LOSS);
-    if (settings->ge_enter_ratio <= 0.0) {
+    if (settings->ge_enter_ratio <= 0.0)
         link->bad_state = false;
-    } else if (state < (link->bad_state ? settings->ge_leave_ratio : settings->ge_enter_ratio)) {
+    else if (state < (link->bad_state ? settings->ge_leave_ratio : settings->ge_enter_ratio))
         link->bad_state = !link->bad_state;
-    }
     return loss < (link->bad_state ? settings->ge_loss_ratio : settings->loss_ratio);
 }
 
@@ -59,9 +58,8 @@ void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings,
             .cross_due_ns = INT64_MIN,
         };
     }
-    for (unsigned i = 0; i < PL_DRAW_CROSS; i++) {
+    for (unsigned i = 0; i < PL_DRAW_CROSS; i++)
         link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAW_CROSS + i + 1U));
-    }
     link->draws[PL_DRAW_CROSS] =
         mix(mix(seed + GOLDEN) + GOLDEN * (2U * (unsigned)PL_DRAW_CROSS + direction + 1U));
 }
@@ -75,9 +73,8 @@ struct volume {
 
 static struct volume volume_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bits_per_s)
 {
-    if (to_ns <= from_ns) {
+    if (to_ns <= from_ns)
         return (struct volume){0};
-    }
     uint64_t time_ns = (uint64_t)(to_ns - from_ns);
     uint64_t seconds = time_ns / NS_PER_S;
     uint64_t rest_ns = time_ns % NS_PER_S;
@@ -87,16 +84,14 @@ static struct volume volume_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bi
 
 static uint64_t line_backlog_bytes(const struct pl_link *link, const struct pl_line *line, pl_ns now_ns)
 {
-    if (line->free_at_ns <= now_ns) {
+    if (line->free_at_ns <= now_ns)
         return 0;
-    }
     pl_ns earlier_ns = line->earlier_until_ns > now_ns ? line->earlier_until_ns : now_ns;
     struct volume earlier = volume_between(now_ns, earlier_ns, line->earlier_bits_per_s);
     struct volume later = volume_between(earlier_ns, line->free_at_ns, link->settings.rate_bits_per_s);
     uint64_t bit_ns = earlier.bit_ns + later.bit_ns;
-    if (line->earlier_until_ns < line->free_at_ns) {
+    if (line->earlier_until_ns < line->free_at_ns)
         bit_ns += line->free_remainder;
-    }
     uint64_t bits = earlier.bits + later.bits + bit_ns / NS_PER_S;
     bool is_whole = bits % 8U == 0 && bit_ns % NS_PER_S == 0;
     return bits / 8U + (is_whole ? 0 : 1);
@@ -110,9 +105,8 @@ static unsigned count_lines(const struct pl_link_settings *settings)
 uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
 {
     uint64_t bytes = 0;
-    for (unsigned i = 0; i < count_lines(&link->settings); i++) {
+    for (unsigned i = 0; i < count_lines(&link->settings); i++)
         bytes += line_backlog_bytes(link, &link->lines[i], now_ns);
-    }
     return bytes;
 }
 
@@ -137,9 +131,8 @@ static pl_ns serialize(const struct pl_link *link, struct pl_line *line, pl_ns n
         line->free_at_ns = now_ns;
         line->free_remainder = 0;
     }
-    if (rate == 0) {
+    if (rate == 0)
         return line->free_at_ns; /* after the packets queued under an earlier rate */
-    }
     uint64_t bit_ns = (uint64_t)size_bytes * 8U * NS_PER_S + line->free_remainder;
     line->free_at_ns += (pl_ns)(bit_ns / rate);
     line->free_remainder = bit_ns % rate;
@@ -150,21 +143,18 @@ static bool is_queue_full(const struct pl_link *link, const struct pl_line *line
                           uint64_t backlog_bytes, uint32_t size_bytes)
 {
     const struct pl_link_settings *settings = &link->settings;
-    if (settings->rate_bits_per_s == 0) {
+    if (settings->rate_bits_per_s == 0)
         return false;
-    }
-    if (line->free_at_ns > now_ns && line->free_at_ns - now_ns > WAIT_NS_MAX) {
+    if (line->free_at_ns > now_ns && line->free_at_ns - now_ns > WAIT_NS_MAX)
         return true;
-    }
     return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
 }
 
 /* An arrival timestamp may be earlier than a change of settings made meanwhile. */
 static pl_ns advance(struct pl_link *link, pl_ns now_ns)
 {
-    if (link->latest_ns < now_ns) {
+    if (link->latest_ns < now_ns)
         link->latest_ns = now_ns;
-    }
     return link->latest_ns;
 }
 
@@ -178,12 +168,10 @@ static void admit_cross(struct pl_link *link, struct pl_line *line, pl_ns now_ns
     }
     double mean_gap_ns = CROSS_BYTES * 8.0 * (double)NS_PER_S / (double)settings->cross_bits_per_s;
     pl_ns playback_ns = (pl_ns)(CROSS_PLAYBACK_PACKETS * mean_gap_ns);
-    if (playback_ns < CROSS_PLAYBACK_NS_MIN) {
+    if (playback_ns < CROSS_PLAYBACK_NS_MIN)
         playback_ns = CROSS_PLAYBACK_NS_MIN;
-    }
-    if (line->cross_due_ns < now_ns - playback_ns) {
+    if (line->cross_due_ns < now_ns - playback_ns)
         line->cross_due_ns = now_ns - playback_ns;
-    }
     while (line->cross_due_ns <= now_ns) {
         pl_ns due_ns = line->cross_due_ns;
         if (is_queue_full(link, line, due_ns, line_backlog_bytes(link, line, due_ns), CROSS_BYTES)) {
@@ -212,17 +200,15 @@ static void change_line(struct pl_link *link, struct pl_line *line, const struct
         line->free_remainder = 0; /* its unit was the old rate */
     }
     if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
-        settings->interval_ns != before->interval_ns) {
+        settings->interval_ns != before->interval_ns)
         memset(&line->codel, 0, sizeof line->codel);
-    }
 }
 
 void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
 {
     now_ns = advance(link, now_ns);
-    for (unsigned i = 0; i < count_lines(&link->settings); i++) {
+    for (unsigned i = 0; i < count_lines(&link->settings); i++)
         change_line(link, &link->lines[i], settings, now_ns);
-    }
     link->settings = *settings;
 }
 
@@ -250,12 +236,10 @@ static pl_ns decide_due(const struct pl_link *link, struct pl_line *line, pl_ns 
     const struct pl_link_settings *settings = &link->settings;
     pl_ns due_ns = sent_ns + (pl_ns)settings->delay_ns + (pl_ns)(jitter * (double)settings->jitter_ns);
     due_ns += (pl_ns)settings->line_delay_ns * (line - link->lines);
-    if (reordered) {
+    if (reordered)
         return due_ns + (pl_ns)settings->reorder_ns;
-    }
-    if (due_ns < line->last_due_ns) {
+    if (due_ns < line->last_due_ns)
         due_ns = line->last_due_ns;
-    }
     line->last_due_ns = due_ns;
     return due_ns;
 }

@@ -49,11 +49,9 @@ static const struct key *find_key(const char *name)
         PL_KEY(duplicate_ratio, KIND_RATIO, 1),
         PL_KEY(aqm, KIND_AQM, 0),
     };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (strcmp(keys[i].name, name) == 0) {
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(keys[i].name, name) == 0)
             return &keys[i];
-        }
-    }
     return NULL;
 }
 
@@ -77,9 +75,8 @@ static bool parse_aqm(const char *value, enum pl_aqm *aqm)
 static bool read_word(const char **text, const char *delimiters, char *word, size_t capacity)
 {
     size_t length = strcspn(*text, delimiters);
-    if (length >= capacity) {
+    if (length >= capacity)
         return false;
-    }
     memcpy(word, *text, length);
     word[length] = '\0';
     *text += length;
@@ -101,9 +98,8 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
         return PL_OK;
     }
     if (key->kind == KIND_AQM) {
-        if (parse_aqm(value, &settings->aqm)) {
+        if (parse_aqm(value, &settings->aqm))
             return PL_OK;
-        }
         pl_error_usage(error, "%s: %s must be none or codel, not '%s'", name, key->name, value);
         return PL_USAGE;
     }
@@ -116,15 +112,12 @@ static enum pl_status apply_setting(struct pl_link_settings *settings, const str
 static enum pl_status apply_defaults(struct pl_link_settings *settings, const char *name,
                                      struct pl_error *error)
 {
-    if (settings->aqm != PL_AQM_CODEL) {
+    if (settings->aqm != PL_AQM_CODEL)
         return PL_OK;
-    }
-    if (settings->target_ns == 0) {
+    if (settings->target_ns == 0)
         settings->target_ns = CODEL_TARGET_NS;
-    }
-    if (settings->interval_ns == 0) {
+    if (settings->interval_ns == 0)
         settings->interval_ns = CODEL_INTERVAL_NS;
-    }
     if (settings->target_ns > settings->interval_ns) {
         pl_error_usage(error, "%s: target_ns is %llu, above interval_ns, which is %llu", name,
                        (unsigned long long)settings->target_ns, (unsigned long long)settings->interval_ns);
@@ -159,17 +152,15 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
             return PL_USAGE;
         }
         enum pl_status status = apply_setting(&changed, key, name, value, error);
-        if (status != PL_OK) {
+        if (status != PL_OK)
             return status;
-        }
         if (*at == ',' && *++at == '\0') {
             pl_error_usage(error, "%s: nothing follows the last comma", name);
             return PL_USAGE;
         }
     }
     enum pl_status status = apply_defaults(&changed, name, error);
-    if (status == PL_OK) {
+    if (status == PL_OK)
         *settings = changed;
-    }
     return status;
 }

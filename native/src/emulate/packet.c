@@ -27,21 +27,17 @@ static void free_one(struct pl_packet_pool *pool, unsigned size)
 
 void pl_packet_pool_free(struct pl_packet_pool *pool)
 {
-    for (unsigned size = 0; size < PL_PACKET_SIZES; size++) {
-        while (pool->free[size] != NULL) {
+    for (unsigned size = 0; size < PL_PACKET_SIZES; size++)
+        while (pool->free[size] != NULL)
             free_one(pool, size);
-        }
-    }
 }
 
 /* Free idle buffers of other sizes until one of `size` fits below the bound. */
 static bool make_room(struct pl_packet_pool *pool, unsigned size)
 {
-    for (unsigned other = 0; other < PL_PACKET_SIZES; other++) {
-        while (pool->allocated_bytes + footprint(size) > pool->maximum_bytes && pool->free[other] != NULL) {
+    for (unsigned other = 0; other < PL_PACKET_SIZES; other++)
+        while (pool->allocated_bytes + footprint(size) > pool->maximum_bytes && pool->free[other] != NULL)
             free_one(pool, other);
-        }
-    }
     return pool->allocated_bytes + footprint(size) <= pool->maximum_bytes;
 }
 
@@ -58,9 +54,8 @@ static struct pl_packet *allocate(struct pl_packet_pool *pool, unsigned size)
 static unsigned size_for(size_t bytes)
 {
     unsigned size = 0;
-    while (size < PL_PACKET_SIZES && SIZES[size] < bytes) {
+    while (size < PL_PACKET_SIZES && SIZES[size] < bytes)
         size++;
-    }
     return size;
 }
 
@@ -68,13 +63,11 @@ void pl_packet_pool_prefault(struct pl_packet_pool *pool, size_t bytes, size_t c
 {
     unsigned size = size_for(bytes);
     for (size_t i = 0; i < count && size < PL_PACKET_SIZES; i++) {
-        if (pool->allocated_bytes + footprint(size) > pool->maximum_bytes) {
+        if (pool->allocated_bytes + footprint(size) > pool->maximum_bytes)
             return;
-        }
         struct pl_packet *packet = allocate(pool, size);
-        if (packet == NULL) {
+        if (packet == NULL)
             return;
-        }
         memset(packet->data, 0, SIZES[size]);
         pl_packet_release(pool, packet);
     }
@@ -83,17 +76,15 @@ void pl_packet_pool_prefault(struct pl_packet_pool *pool, size_t bytes, size_t c
 struct pl_packet *pl_packet_acquire(struct pl_packet_pool *pool, size_t bytes)
 {
     unsigned size = size_for(bytes);
-    if (size == PL_PACKET_SIZES) {
+    if (size == PL_PACKET_SIZES)
         return NULL;
-    }
     struct pl_packet *packet = pool->free[size];
     if (packet != NULL) {
         pool->free[size] = packet->next;
     } else {
         packet = allocate(pool, size);
-        if (packet == NULL) {
+        if (packet == NULL)
             return NULL;
-        }
     }
     packet->next = NULL;
     packet->references = 0;

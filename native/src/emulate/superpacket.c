@@ -53,9 +53,8 @@ static uint32_t protocol_of(const struct pl_superpacket *layout)
 static bool parse_ipv4(const unsigned char *data, size_t length_bytes, struct pl_superpacket *layout,
                        size_t *end)
 {
-    if (length_bytes < layout->ip_at + (size_t)IPV4_HEADER_BYTES_MIN) {
+    if (length_bytes < layout->ip_at + (size_t)IPV4_HEADER_BYTES_MIN)
         return false;
-    }
     const unsigned char *ip = data + layout->ip_at;
     uint32_t header_bytes = (ip[0] & 0x0fU) * 4U;
     layout->transport_at = layout->ip_at + header_bytes;
@@ -70,18 +69,15 @@ static bool parse_ipv6(const unsigned char *data, size_t length_bytes, struct pl
                        size_t *end)
 {
     size_t at = layout->ip_at + (size_t)IPV6_HEADER_BYTES;
-    if (length_bytes < at || data[layout->ip_at] >> 4 != 6) {
+    if (length_bytes < at || data[layout->ip_at] >> 4 != 6)
         return false;
-    }
     *end = at + pl_get16(data + layout->ip_at + IPV6_PAYLOAD_LENGTH_AT);
-    if (*end > length_bytes) {
+    if (*end > length_bytes)
         return false;
-    }
     unsigned next = data[layout->ip_at + IPV6_NEXT_HEADER_AT];
     while (next == PROTOCOL_HOP_BY_HOP || next == PROTOCOL_DESTINATION_OPTIONS) {
-        if (at + EXTENSION_UNIT_BYTES > *end || at + EXTENSION_UNIT_BYTES > PL_SLICE_HEADER_BYTES_MAX) {
+        if (at + EXTENSION_UNIT_BYTES > *end || at + EXTENSION_UNIT_BYTES > PL_SLICE_HEADER_BYTES_MAX)
             return false;
-        }
         next = data[at];
         at += (data[at + 1] + (size_t)1) * EXTENSION_UNIT_BYTES;
     }
@@ -93,23 +89,19 @@ static bool parse_ipv6(const unsigned char *data, size_t length_bytes, struct pl
 static bool parse_headers(const unsigned char *data, size_t length_bytes, struct pl_superpacket *layout)
 {
     size_t end = 0;
-    if (!(layout->ipv6 ? parse_ipv6 : parse_ipv4)(data, length_bytes, layout, &end)) {
+    if (!(layout->ipv6 ? parse_ipv6 : parse_ipv4)(data, length_bytes, layout, &end))
         return false;
-    }
     const unsigned char *transport = data + layout->transport_at;
     uint32_t least_bytes = layout->udp ? UDP_HEADER_BYTES : TCP_HEADER_BYTES_MIN;
     size_t least_end = layout->transport_at + (size_t)least_bytes;
-    if (least_end > end || least_end > PL_SLICE_HEADER_BYTES_MAX) {
+    if (least_end > end || least_end > PL_SLICE_HEADER_BYTES_MAX)
         return false;
-    }
     uint32_t header_bytes = layout->udp ? least_bytes : (uint32_t)(transport[TCP_DATA_OFFSET_AT] >> 4) * 4U;
-    if (layout->udp && pl_get16(transport + UDP_LENGTH_AT) != end - layout->transport_at) {
+    if (layout->udp && pl_get16(transport + UDP_LENGTH_AT) != end - layout->transport_at)
         return false;
-    }
     layout->payload_at = layout->transport_at + header_bytes;
-    if (header_bytes < least_bytes || end <= layout->payload_at) {
+    if (header_bytes < least_bytes || end <= layout->payload_at)
         return false;
-    }
     layout->payload_bytes = (uint32_t)end - layout->payload_at;
     return layout->payload_at <= PL_SLICE_HEADER_BYTES_MAX;
 }
@@ -137,19 +129,16 @@ enum pl_packet_kind pl_superpacket_parse(const unsigned char *data, size_t lengt
                                          uint32_t link_header_bytes, struct pl_superpacket *layout)
 {
     struct virtio_net_hdr virtio;
-    if (length_bytes < sizeof virtio) {
+    if (length_bytes < sizeof virtio)
         return PL_PACKET_PLAIN;
-    }
     memcpy(&virtio, data, sizeof virtio);
-    if (virtio.gso_type == VIRTIO_NET_HDR_GSO_NONE) {
+    if (virtio.gso_type == VIRTIO_NET_HDR_GSO_NONE)
         return PL_PACKET_PLAIN;
-    }
     memset(layout, 0, sizeof *layout);
     layout->ip_at = (uint32_t)sizeof virtio + link_header_bytes;
     if (virtio.gso_size == 0 || !identify_kind(virtio.gso_type, data, length_bytes, layout) ||
-        !parse_headers(data, length_bytes, layout)) {
+        !parse_headers(data, length_bytes, layout))
         return PL_PACKET_UNSPLIT;
-    }
     layout->segment_bytes = virtio.gso_size;
     layout->segments = (layout->payload_bytes + layout->segment_bytes - 1) / layout->segment_bytes;
     return PL_PACKET_SUPER;
@@ -219,12 +208,10 @@ static uint32_t cut_ip(unsigned char *header, const struct pl_superpacket *layou
 static void cut_tcp(unsigned char *tcp, const struct pl_superpacket *layout, uint32_t first, uint32_t count)
 {
     pl_put32(tcp + TCP_SEQUENCE_AT, pl_get32(tcp + TCP_SEQUENCE_AT) + first * layout->segment_bytes);
-    if (first + count < layout->segments) {
+    if (first + count < layout->segments)
         tcp[TCP_FLAGS_AT] &= (unsigned char)~(TCP_FIN | TCP_PSH);
-    }
-    if (first > 0) {
+    if (first > 0)
         tcp[TCP_FLAGS_AT] &= (unsigned char)~TCP_CWR;
-    }
 }
 
 void pl_superpacket_cut(const unsigned char *data, const struct pl_superpacket *layout, uint32_t first,

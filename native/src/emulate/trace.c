@@ -37,25 +37,21 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
     memset(trace, 0, sizeof *trace);
     /* Non-blocking: opening a pipe without a reader would block before it could be refused. */
     trace->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    if (trace->fd < 0) {
+    if (trace->fd < 0)
         return fail(error, path, "cannot be written", errno);
-    }
     struct stat status;
-    if (fstat(trace->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(trace->fd, &status) != 0 || !S_ISREG(status.st_mode))
         return fail(error, path, "must be a regular file", 0);
-    }
-    if (ftruncate(trace->fd, 0) != 0) {
+    if (ftruncate(trace->fd, 0) != 0)
         return fail(error, path, "cannot be written", errno);
-    }
     unsigned char header[PL_TRACE_HEADER_BYTES];
     trace->origin_ns = pl_now_ns();
     pl_put32(header, MAGIC);
     pl_put16(header + 4, PL_TRACE_VERSION);
     pl_put16(header + 6, PL_TRACE_RECORD_BYTES);
     pl_put64(header + 8, (uint64_t)trace->origin_ns);
-    if (!write_all(trace->fd, header, sizeof header)) {
+    if (!write_all(trace->fd, header, sizeof header))
         return fail(error, path, "cannot be written", errno);
-    }
     uint64_t room_bytes = maximum_bytes > sizeof header ? maximum_bytes - sizeof header : 0;
     trace->records_left = room_bytes / PL_TRACE_RECORD_BYTES;
     return PL_OK;
@@ -64,9 +60,8 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
 void pl_trace_add(struct pl_trace *trace, const struct pl_trace_packet *packet,
                   const struct pl_link_verdict *verdict)
 {
-    if (trace->buffered_records == PL_TRACE_BUFFER_RECORDS) {
+    if (trace->buffered_records == PL_TRACE_BUFFER_RECORDS)
         pl_trace_flush(trace);
-    }
     if (trace->records_left == 0 || trace->errno_value != 0) {
         trace->skipped_records++;
         return;

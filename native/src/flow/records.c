@@ -181,12 +181,11 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
 static void write_confirmed(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_array(j, "confirmed_bytes");
-    for (uint32_t s = 0; s < counters->count; s++) {
+    for (uint32_t s = 0; s < counters->count; s++)
         if (counters->streams[s].confirmed == PL_CONFIRMATION_BYTES)
             pl_json_u64(j, NULL, pl_get64(counters->streams[s].confirmation));
         else
             pl_json_null(j, NULL);
-    }
     pl_json_end_array(j);
 }
 

@@ -160,12 +160,11 @@ void pl_tcp_info_write(struct pl_json *j, const char *key, const struct pl_tcp_i
     pl_json_begin_object(j, key);
     for (size_t i = 0; i < PL_TCP_INFO_FIELDS; i++) {
         pl_json_begin_array(j, fields[i].name);
-        for (size_t s = 0; s < count; s++) {
+        for (size_t s = 0; s < count; s++)
             if ((infos[s].present & UINT32_C(1) << i) != 0)
                 pl_json_u64(j, NULL, infos[s].values[i]);
             else
                 pl_json_null(j, NULL);
-        }
         pl_json_end_array(j);
     }
     pl_json_end_object(j);

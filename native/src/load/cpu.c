@@ -3,7 +3,6 @@
 #include "base/relaxed.h"
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Steps between two looks at the stop: about 10 us. */
@@ -20,10 +19,9 @@ static void *compute(void *context)
 {
     struct pl_cpu_load *load = context;
     uint64_t value = 1;
-    while (!pl_load_relaxed(&load->stopping)) {
+    while (!pl_load_relaxed(&load->stopping))
         for (int i = 0; i < STEPS; i++) /* Knuth's MMIX: each step needs the one before */
             value = value * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    }
     atomic_fetch_add(&load->sum, value);
     return NULL;
 }

@@ -5,7 +5,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <stdalign.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -244,12 +244,11 @@ void pl_echo_streams_serve(struct pl_echo_streams *streams)
     struct epoll_event events[PL_ECHO_STREAMS + 1];
     int count = epoll_wait(streams->epoll_fd, events, PL_ECHO_STREAMS + 1, 0);
     bool incoming = false;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (events[i].data.u32 == LISTENER)
             incoming = true;
         else if (streams->connections[events[i].data.u32].fd >= 0)
             read_connection(streams, &streams->connections[events[i].data.u32]);
-    }
     /* Accept last: a new connection may reuse the slot of one that is in `events`. */
     for (int i = 0; incoming && i < PL_ECHO_STREAMS; i++) {
         int fd = accept4(streams->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

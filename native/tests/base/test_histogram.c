@@ -15,9 +15,8 @@ static void check_quantiles(void)
     CHECK(!pl_histogram_quantile(&histogram, 0.5, &value_ns));
     CHECK_EQUAL(value_ns, -1);
     pl_histogram_add(&histogram, -5);
-    for (pl_ns i = 1; i < 10000; i++) {
+    for (pl_ns i = 1; i < 10000; i++)
         pl_histogram_add(&histogram, i * 1000);
-    }
     CHECK_EQUAL(histogram.min_ns, 0);
     CHECK(pl_histogram_quantile(&histogram, 0.5, &value_ns));
     CHECK(value_ns >= 4999000 && value_ns < 4999000 * INT64_C(129) / 128);
@@ -88,17 +87,15 @@ static void check_memory(void)
 {
     static struct pl_histogram guarded[2];
     uint64_t state = 9;
-    for (int i = 0; i < 1000000; i++) {
+    for (int i = 0; i < 1000000; i++)
         pl_histogram_add(&guarded[0], (pl_ns)(next_random(&state) << (i % 16)));
-    }
     static const struct pl_histogram empty;
     CHECK(memcmp(&guarded[1], &empty, sizeof empty) == 0);
     CHECK(sizeof guarded[0] < (57 << 10));
     CHECK_EQUAL(guarded[0].count, 1000000);
     uint64_t sum = 0;
-    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++) {
+    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++)
         sum += guarded[0].counts[place];
-    }
     CHECK_EQUAL(sum, 1000000);
 }
 
@@ -122,9 +119,8 @@ static void check_encoding(void)
     pl_histogram_add(&histogram, 0);
     pl_histogram_add(&histogram, 3);
     pl_histogram_add(&histogram, 3);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 300; i++)
         pl_histogram_add(&histogram, 5000);
-    }
     /* 1c849313 00000007 00000000 00000002 | 1 | 3fffffffffffffff | 1.0 | 02 03 04 af0c d804 */
     check_json(&histogram, "{\"h\":{\"count\":303,\"min\":0,\"max\":5000,\"mean\":4950.514851485149,\"hdr\":"
                            "\"HISTEwAAAAcAAAAAAAAAAgAAAAAAAAABP/////////8/8AAAAAAAAAIDBK8M2AQ=\"}}");

@@ -127,10 +127,9 @@ static void add(struct pl_sequence_meter *meter, uint64_t number)
 static void check_window(void)
 {
     struct pl_sequence_meter *meter = begin(0);
-    for (uint64_t number = 0; number < 30; number++) {
+    for (uint64_t number = 0; number < 30; number++)
         if ((number < 8 || number > 11) && (number < 18 || number > 21) && number != 15)
             add_measured(meter, number, number >= 10 && number < 20);
-    }
     add(meter, 15);
     add(meter, 15);
     add_measured(meter, 3, false);
@@ -191,10 +190,9 @@ static void check_large_numbers(void)
 {
     const uint64_t start = UINT64_C(0xFFFFFFF0);
     struct pl_sequence_meter *meter = begin(start);
-    for (uint64_t i = 0; i < 64; i++) {
+    for (uint64_t i = 0; i < 64; i++)
         if (i != 16)
             add(meter, start + i);
-    }
     add(meter, start + 16);
     add(meter, UINT64_C(1) << 40);
     add(meter, (UINT64_C(1) << 40) - 1);

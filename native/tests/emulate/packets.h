@@ -6,17 +6,15 @@
 
 static inline void put(unsigned char *at, uint64_t value, int bytes)
 {
-    for (int i = bytes - 1; i >= 0; i--, value >>= 8) {
+    for (int i = bytes - 1; i >= 0; i--, value >>= 8)
         at[i] = (unsigned char)value;
-    }
 }
 
 static inline uint32_t get(const unsigned char *at, int bytes)
 {
     uint32_t value = 0;
-    for (int i = 0; i < bytes; i++) {
+    for (int i = 0; i < bytes; i++)
         value = value << 8 | at[i];
-    }
     return value;
 }
 
@@ -24,9 +22,8 @@ static inline uint32_t get(const unsigned char *at, int bytes)
 static inline uint32_t ones_sum(const unsigned char *at, uint32_t bytes)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < bytes; i++) {
+    for (uint32_t i = 0; i < bytes; i++)
         sum += (uint64_t)at[i] << (i % 2 == 0 ? 8 : 0);
-    }
     return (uint32_t)(sum % 0xffffU);
 }
 
@@ -36,9 +33,8 @@ static inline enum pl_packet_kind parse_copy(const unsigned char *data, size_t l
 {
     unsigned char *copy = malloc(length > 0 ? length : 1);
     CHECK(copy != NULL);
-    if (copy == NULL) {
+    if (copy == NULL)
         return PL_PACKET_PLAIN;
-    }
     memcpy(copy, data, length);
     enum pl_packet_kind kind = pl_superpacket_parse(copy, length, link_header_bytes, layout);
     free(copy);

@@ -30,9 +30,8 @@ static pl_ns control_law(pl_ns t_ns, uint32_t count)
 static int reference_take(struct reference *queue, pl_ns now_ns, bool *ok_to_drop)
 {
     *ok_to_drop = false;
-    while (queue->arrived < PACKETS && queue->arrivals_ns[queue->arrived] <= now_ns) {
+    while (queue->arrived < PACKETS && queue->arrivals_ns[queue->arrived] <= now_ns)
         queue->arrived++;
-    }
     if (queue->next == queue->arrived) {
         queue->first_above_ns = 0;
         return -1;
@@ -40,13 +39,12 @@ static int reference_take(struct reference *queue, pl_ns now_ns, bool *ok_to_dro
     int packet = (int)queue->next++;
     /* The bytes ahead of a packet at its arrival replace the RFC's bytes behind it: under the load of these
      * tests both agree, since one packet ahead is 1.2 ms of wait, below the target. */
-    if (now_ns - queue->arrivals_ns[packet] < TARGET_NS) {
+    if (now_ns - queue->arrivals_ns[packet] < TARGET_NS)
         queue->first_above_ns = 0;
-    } else if (queue->first_above_ns == 0) {
+    else if (queue->first_above_ns == 0)
         queue->first_above_ns = now_ns + INTERVAL_NS;
-    } else if (now_ns >= queue->first_above_ns) {
+    else if (now_ns >= queue->first_above_ns)
         *ok_to_drop = true;
-    }
     return packet;
 }
 
@@ -55,18 +53,16 @@ static int reference_dequeue(struct reference *queue, pl_ns now_ns)
     bool ok_to_drop = false;
     int packet = reference_take(queue, now_ns, &ok_to_drop);
     if (queue->dropping) {
-        if (!ok_to_drop) {
+        if (!ok_to_drop)
             queue->dropping = false;
-        }
         while (now_ns >= queue->drop_next_ns && queue->dropping) {
             queue->dropped[packet] = true;
             ++queue->count;
             packet = reference_take(queue, now_ns, &ok_to_drop);
-            if (!ok_to_drop) {
+            if (!ok_to_drop)
                 queue->dropping = false;
-            } else {
+            else
                 queue->drop_next_ns = control_law(queue->drop_next_ns, queue->count);
-            }
         }
     } else if (ok_to_drop) {
         queue->dropped[packet] = true;
@@ -74,9 +70,8 @@ static int reference_dequeue(struct reference *queue, pl_ns now_ns)
         queue->dropping = true;
         uint32_t delta = queue->count - queue->last_count;
         queue->count = 1;
-        if (delta > 1 && now_ns - queue->drop_next_ns < 16 * INTERVAL_NS) {
+        if (delta > 1 && now_ns - queue->drop_next_ns < 16 * INTERVAL_NS)
             queue->count = delta;
-        }
         queue->drop_next_ns = control_law(now_ns, queue->count);
         queue->last_count = queue->count;
     }
@@ -87,13 +82,11 @@ static void run_reference(const pl_ns *arrivals_ns, bool *dropped)
 {
     struct reference queue = {.arrivals_ns = arrivals_ns, .dropped = dropped};
     pl_ns now_ns = arrivals_ns[0];
-    while (queue.next < PACKETS) {
-        if (reference_dequeue(&queue, now_ns) >= 0) {
+    while (queue.next < PACKETS)
+        if (reference_dequeue(&queue, now_ns) >= 0)
             now_ns += PACKET_NS;
-        } else if (queue.next < PACKETS) {
+        else if (queue.next < PACKETS)
             now_ns = arrivals_ns[queue.next] > now_ns ? arrivals_ns[queue.next] : now_ns;
-        }
-    }
 }
 
 /* ---------- the code under test ---------- */
@@ -113,9 +106,8 @@ static void run_codel(const pl_ns *arrivals_ns, bool markable, bool *signalled)
             .markable = markable,
         };
         signalled[i] = pl_codel_decide(&codel, &times, &packet);
-        if (!signalled[i] || markable) {
+        if (!signalled[i] || markable)
             free_ns = leave_ns + PACKET_NS;
-        }
     }
 }
 
@@ -165,9 +157,8 @@ static void check_against_the_reference(void)
 /* Under unresponsive load, the n-th signal follows the previous one after interval / sqrt(n). */
 static void check_the_law(void)
 {
-    for (int i = 0; i < PACKETS; i++) {
+    for (int i = 0; i < PACKETS; i++)
         arrivals_ns[i] = (pl_ns)i * PACKET_NS / 2;
-    }
     run_codel(arrivals_ns, true, got); /* marks remove nothing from the queue, so the load is unresponsive */
     pl_ns expected_ns = 0;
     unsigned count = 0;
@@ -192,14 +183,12 @@ static void check_the_law(void)
 /* Below the target, or with at most one packet ahead, nothing is dropped. */
 static void check_what_is_spared(void)
 {
-    for (int i = 0; i < PACKETS; i++) {
+    for (int i = 0; i < PACKETS; i++)
         arrivals_ns[i] = (pl_ns)(i / 4) * 4 * PACKET_NS; /* waits of up to 3.6 ms */
-    }
     run_codel(arrivals_ns, false, got);
     int drops = 0;
-    for (int i = 0; i < PACKETS; i++) {
+    for (int i = 0; i < PACKETS; i++)
         drops += got[i];
-    }
     /* A link on which one packet takes longer than the target. */
     const struct pl_codel_times times = {.target_ns = TARGET_NS, .interval_ns = INTERVAL_NS};
     struct pl_codel codel = {.count = 0};

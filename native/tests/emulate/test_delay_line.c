@@ -66,9 +66,8 @@ static void check_bound(void)
 {
     struct pl_delay_line line;
     pl_delay_line_init(&line, 200); /* rounded down to 128 */
-    for (uint32_t i = 0; i < 128; i++) {
+    for (uint32_t i = 0; i < 128; i++)
         CHECK(push(&line, i, i));
-    }
     CHECK(!push(&line, 0, 999));
     CHECK_EQUAL(pl_delay_line_count(&line), 128);
     CHECK_EQUAL(pl_delay_line_peek(&line)->first_segment, 0);
@@ -99,9 +98,8 @@ static void check_pool(void)
     struct pl_packet *medium = pl_packet_acquire(&pool, PL_PACKET_SMALL_BYTES + 1);
     CHECK(medium != NULL && pl_packet_capacity(medium) == PL_PACKET_MEDIUM_BYTES);
     pl_packet_release(&pool, medium);
-    while (count > 0) {
+    while (count > 0)
         pl_packet_release(&pool, taken[--count]);
-    }
     pl_packet_pool_free(&pool);
     CHECK_EQUAL(pool.allocated_bytes, 0);
 }

@@ -25,14 +25,12 @@ static void check_nothing_known(void)
 static void check_half_of_what_it_takes(void)
 {
     struct pl_delivery_latency latency = {0};
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 100; i++)
         learn(&latency, PAUSE_NS, 20000, PROBE_BYTES);
-    }
     CHECK_EQUAL(lead_after(&latency, PAUSE_NS), 10000);
     CHECK_EQUAL(lead_after(&latency, PAUSE_NS - 1), 0);
-    for (unsigned i = 0; i < 200; i++) {
+    for (unsigned i = 0; i < 200; i++)
         learn(&latency, PAUSE_NS, 8000, PROBE_BYTES);
-    }
     pl_ns lead_ns = lead_after(&latency, PAUSE_NS);
     CHECK(lead_ns >= 4000 && lead_ns <= 4004);
 }
@@ -50,9 +48,8 @@ static void check_what_is_not_learned(void)
 static void check_the_bound(void)
 {
     struct pl_delivery_latency latency = {0};
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < 100; i++)
         learn(&latency, PL_NS_PER_S, 30 * PL_NS_PER_MS, PROBE_BYTES);
-    }
     CHECK_EQUAL(lead_after(&latency, PL_NS_PER_S), PL_DELIVERY_LATENCY_NS_MAX);
     learn(&latency, PAUSE_NS, 10000, PROBE_BYTES);
     CHECK(latency.write_ns < 4 * (pl_ns)PL_DELIVERY_LATENCY_NS_MAX);

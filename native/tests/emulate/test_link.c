@@ -102,18 +102,16 @@ static void check_no_drift(void)
     /* 12000 bits at 7 Gbit/s are 1714 2/7 ns: truncation would gain 28 us over 100000 packets. */
     struct pl_link link = link_of("rate_bits_per_s=7000000000", 1, 0);
     pl_ns due_ns = 0;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 100000; i++)
         due_ns = admit(&link, 0, PACKET_BYTES).due_ns;
-    }
     CHECK_EQUAL(due_ns, 171428571); /* floor(100000 * 12000 / 7) */
 }
 
 static void check_queue(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=4500", 1, 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         CHECK_EQUAL(admit(&link, 0, PACKET_BYTES).fate, PL_FATE_DELIVERED);
-    }
     CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), 4500);
     CHECK_EQUAL(admit(&link, 0, PACKET_BYTES).fate, PL_FATE_QUEUE_DROPPED);
     CHECK_EQUAL(admit(&link, 0, 1).fate, PL_FATE_QUEUE_DROPPED);
@@ -162,9 +160,8 @@ static void check_long_queue_of_fast_link(void)
 static void check_loss_interval(const char *spec, double expected, double deviation)
 {
     struct pl_link link = link_of(spec, 42, 0);
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < MANY; i++)
         (void)admit(&link, i, PACKET_BYTES);
-    }
     double share = (double)link.counters.lost_packets / MANY;
     CHECK(fabs(share - expected) < 4.0 * deviation / sqrt(MANY));
 }
@@ -255,17 +252,15 @@ static void check_lines(void)
     struct pl_link_settings one = settings_of("rate_bits_per_s=10000000,delay_ns=1000000");
     pl_link_change(&link, &one, 3000000);
     CHECK_EQUAL(pl_link_backlog_bytes(&link, 3000000), 0);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++)
         CHECK_EQUAL(admit(&link, 3000000, PACKET_BYTES).due_ns, 4000000 + (pl_ns)(i + 1) * serial_ns);
-    }
 }
 
 static void check_change(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=15000,delay_ns=1000000", 1, 0);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         CHECK_EQUAL(admit(&link, 0, PACKET_BYTES).fate, PL_FATE_DELIVERED);
-    }
     struct pl_link_settings faster =
         settings_of("rate_bits_per_s=120000000,queue_bytes=15000,delay_ns=1000000");
     pl_link_change(&link, &faster, 0);
@@ -287,9 +282,8 @@ static void check_ecn_threshold(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=9000,ecn_bytes=3000", 1, 0);
     /* Backlogs of 0, 1500 and 3000 bytes are not longer than 3000. */
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         CHECK(!pl_link_admit(&link, 0, PACKET_BYTES, PL_ECN_ECT0).mark);
-    }
     struct pl_link_verdict marked = pl_link_admit(&link, 0, PACKET_BYTES, PL_ECN_ECT0);
     CHECK(marked.mark && marked.fate == PL_FATE_DELIVERED);
     CHECK_EQUAL(marked.due_ns, 4000000); /* a mark costs and delays nothing */
@@ -302,9 +296,8 @@ static void check_ecn_threshold(void)
     CHECK_EQUAL(link.counters.queue_dropped_packets, 1);
 
     struct pl_link never = link_of("rate_bits_per_s=12000000", 1, 0);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 1000; i++)
         CHECK(!pl_link_admit(&never, 0, PACKET_BYTES, PL_ECN_ECT0).mark);
-    }
 }
 
 /* Twice the rate for ten seconds through a long queue; returns the wait of the last sent packet. */
@@ -415,9 +408,8 @@ static void check_codel_begins_anew(void)
     pl_link_change(&link, &off, now_ns);
     CHECK(pl_link_admit(&link, now_ns, PACKET_BYTES, PL_ECN_NOT_CAPABLE).fate == PL_FATE_DELIVERED);
     pl_link_change(&link, &on, now_ns);
-    for (int i = 0; i < 100; i++) { /* 100 ms of packets */
+    for (int i = 0; i < 100; i++) /* 100 ms of packets */
         CHECK(pl_link_admit(&link, now_ns, PACKET_BYTES, PL_ECN_NOT_CAPABLE).fate == PL_FATE_DELIVERED);
-    }
     CHECK_EQUAL(link.counters.aqm_dropped_packets, before);
     CHECK(pl_link_admit(&link, now_ns, PACKET_BYTES, PL_ECN_NOT_CAPABLE).fate == PL_FATE_AQM_DROPPED);
 }

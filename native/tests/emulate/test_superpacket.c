@@ -51,9 +51,8 @@ static void build(unsigned char data[LENGTH])
     tcp[12] = 8 << 4;
     tcp[13] = FIN_PSH_ACK_CWR;
     put(tcp + 14, 512, 2);
-    for (int i = 0; i < PAYLOAD; i++) {
+    for (int i = 0; i < PAYLOAD; i++)
         data[PAYLOAD_AT + i] = (unsigned char)(i * 31 + i / 256);
-    }
 }
 
 static void check_checksums(const unsigned char *ip, const unsigned char *tcp, uint32_t tcp_header_bytes,
@@ -113,14 +112,11 @@ static void check_slicing(void)
     CHECK_EQUAL(pl_superpacket_parse(data, LENGTH, LINK_HEADER, &layout), PL_PACKET_SUPER);
     CHECK_EQUAL(layout.segments, SEGMENTS);
     CHECK_EQUAL(layout.payload_bytes, PAYLOAD);
-    for (uint32_t i = 0; i < SEGMENTS; i++) {
+    for (uint32_t i = 0; i < SEGMENTS; i++)
         CHECK_EQUAL(pl_superpacket_segment_ip_bytes(&layout, i), i == SEGMENTS - 1 ? 52 + LAST_BYTES : 1500);
-    }
-    for (uint32_t first = 0; first < SEGMENTS; first++) {
-        for (uint32_t count = 1; first + count <= SEGMENTS; count++) {
+    for (uint32_t first = 0; first < SEGMENTS; first++)
+        for (uint32_t count = 1; first + count <= SEGMENTS; count++)
             check_slice(data, &layout, first, count);
-        }
-    }
 }
 
 static void check_whole_multiple(void)

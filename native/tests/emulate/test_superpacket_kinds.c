@@ -13,9 +13,8 @@ enum { GOLDEN_LINK_HEADER = 14, GOLDEN_BYTES_MAX = 256 + GOLDEN_PAYLOAD };
 static uint32_t decode(const char *hex, unsigned char *bytes)
 {
     uint32_t count = 0;
-    for (unsigned value = 0; sscanf(hex + (size_t)2 * count, "%2x", &value) == 1; count++) {
+    for (unsigned value = 0; sscanf(hex + (size_t)2 * count, "%2x", &value) == 1; count++)
         bytes[count] = (unsigned char)value;
-    }
     return count;
 }
 
@@ -35,9 +34,8 @@ static uint32_t build_golden(const struct golden *golden, unsigned char data[GOL
     };
     memcpy(data, &virtio, sizeof virtio);
     uint32_t payload_at = PL_VIRTIO_HEADER_BYTES + header_bytes;
-    for (uint32_t i = 0; i < GOLDEN_PAYLOAD; i++) {
+    for (uint32_t i = 0; i < GOLDEN_PAYLOAD; i++)
         data[payload_at + i] = (unsigned char)(i * 31 + i / 256);
-    }
     return payload_at + GOLDEN_PAYLOAD;
 }
 
@@ -89,9 +87,8 @@ static void check_received(const unsigned char *ip, uint32_t ip_bytes, uint32_t 
         CHECK_EQUAL(get(ip + 4, 2), ip_bytes - 40);
         pseudo += ones_sum(ip + 8, 32);
     }
-    if (udp) {
+    if (udp)
         CHECK_EQUAL(get(ip + transport_at + 4, 2), transport_bytes);
-    }
     CHECK_EQUAL((pseudo + ones_sum(ip + transport_at, transport_bytes)) % 0xffff, 0);
 }
 
@@ -131,9 +128,8 @@ static void check_golden_cut_short(const struct golden *golden)
     unsigned char data[GOLDEN_BYTES_MAX];
     struct pl_superpacket layout;
     uint32_t length = build_golden(golden, data);
-    for (size_t short_bytes = PL_VIRTIO_HEADER_BYTES; short_bytes < length; short_bytes++) {
+    for (size_t short_bytes = PL_VIRTIO_HEADER_BYTES; short_bytes < length; short_bytes++)
         CHECK_EQUAL(parse_copy(data, short_bytes, GOLDEN_LINK_HEADER, &layout), PL_PACKET_UNSPLIT);
-    }
 }
 
 /* Headers that are not cut: other kinds of segmentation, extension headers, inconsistent lengths. */

@@ -69,9 +69,8 @@ static void add_many(struct pl_trace *trace, int count)
 {
     const struct pl_trace_packet packet = {.arrival_ns = trace->origin_ns, .ip_bytes = 100};
     const struct pl_link_verdict verdict = {.fate = PL_FATE_DELIVERED, .due_ns = trace->origin_ns};
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         pl_trace_add(trace, &packet, &verdict);
-    }
 }
 
 static void check_bound(void)
