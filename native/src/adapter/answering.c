@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "adapter/records.h"
+#include "base/descriptor.h"
 #include "base/events.h"
 
 enum state { STARTING, READY, LISTENING, ENDED };
@@ -27,9 +28,8 @@ static struct {
 
 static void enter(enum state state)
 {
-    const uint64_t one = 1;
     atomic_store(&end.state, (int)state);
-    (void)!write(end.wake_fd, &one, sizeof one);
+    pl_wake(end.wake_fd);
 }
 
 static void on_ready(unsigned port)
@@ -59,9 +59,8 @@ static const char *serve(struct pl_events *events, bool *written)
     while (*written && atomic_load(&end.state) != ENDED) {
         struct pl_wait wait = {.deadline_ns = PL_NEVER, .fds = {end.wake_fd, -1}};
         enum pl_command command = pl_events_wait(events, &wait);
-        uint64_t changes;
         if (wait.ready[0])
-            (void)!read(end.wake_fd, &changes, sizeof changes);
+            pl_clear_wake(end.wake_fd);
         if (command == PL_COMMAND_STOP)
             return NULL;
         if (pl_command_ends(command))

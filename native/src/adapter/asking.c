@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "adapter/records.h"
+#include "base/descriptor.h"
 #include "base/events.h"
 #include "base/json.h"
 #include "flow/phases.h"
@@ -169,10 +170,8 @@ static void step(struct asking *asking, pl_ns deadline_ns)
     asking->go = asking->go || command == PL_COMMAND_GO;
     if (pl_command_ends(command) && asking->reason == NULL)
         asking->reason = pl_command_reason(command);
-    if (wait.ready[0]) {
-        uint64_t changes;
-        (void)!read(asking->all.wake_fd, &changes, sizeof changes);
-    }
+    if (wait.ready[0])
+        pl_clear_wake(asking->all.wake_fd);
     now_ns = pl_now_ns();
     if (asking->started && now_ns >= asking->all.run_ns + pl_phases_next_ns(&asking->phases))
         tick(asking, now_ns);
@@ -334,10 +333,9 @@ static bool close_all(struct asking *asking)
     pl_loops_enter(&asking->all, PL_LOOPS_CLOSE, asking->all.run_ns);
     while (!all_reached(asking, PL_LOOP_CLOSED) && pl_now_ns() < deadline_ns) {
         struct pl_wait wait = {.deadline_ns = deadline_ns, .fds = {asking->all.wake_fd, -1}};
-        uint64_t changes;
         (void)pl_events_wait(asking->events, &wait);
         if (wait.ready[0])
-            (void)!read(asking->all.wake_fd, &changes, sizeof changes);
+            pl_clear_wake(asking->all.wake_fd);
     }
     if (!all_reached(asking, PL_LOOP_CLOSED))
         return false;
@@ -350,8 +348,7 @@ static bool close_all(struct asking *asking)
 
 static void release(struct asking *asking)
 {
-    if (asking->all.wake_fd >= 0)
-        (void)close(asking->all.wake_fd);
+    pl_close(asking->all.wake_fd);
     pl_events_close(asking->events);
     free(asking->loops);
     free(asking->begin.received);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 #include "messages/schedule.h"
 
@@ -40,9 +41,8 @@ void pl_loop_release(struct pl_loop *loop)
 
 static void enter(struct pl_loop *loop, enum pl_loop_state state)
 {
-    const uint64_t one = 1;
     atomic_store(&loop->state, (int)state);
-    (void)!write(loop->all->wake_fd, &one, sizeof one);
+    pl_wake(loop->all->wake_fd);
 }
 
 /* States what is wrong with a reply, or that there is none (NULL). */

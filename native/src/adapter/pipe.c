@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/kernel_file.h"
 
 /* So that no request or reply is written in two parts. */
@@ -54,8 +55,7 @@ static void become_client(const int input[2], const int output[2], int failure_f
 static void close_pair(const int fds[2])
 {
     for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+        pl_close(fds[i]);
 }
 
 /* 0, or the errno with which the program did not start. */

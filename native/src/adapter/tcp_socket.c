@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 
 /* The ends of a connection as settings have them; `local` has family AF_UNSPEC where any will do. */
@@ -41,11 +42,10 @@ static int connect_socket(int fd, const struct ends *ends, const struct pl_adapt
                           struct pl_adapter_error *error)
 {
     const struct pl_address *local = &ends->local, *server = &ends->server;
-    int on = 1;
     if (local->length != 0 && bind(fd, (const struct sockaddr *)&local->storage, local->length) != 0)
         return pl_adapter_fail(error, "connect", "cannot send from %s: %s", settings->local_address,
                                strerror(errno));
-    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0 ||
+    if (!pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) ||
         connect(fd, (const struct sockaddr *)&server->storage, server->length) != 0)
         return pl_adapter_fail(error, "connect", "%s port %u: %s", settings->address, settings->port,
                                strerror(errno));
@@ -68,9 +68,7 @@ int pl_adapter_connect_tcp(const struct pl_adapter_settings *settings, struct pl
 
 bool pl_adapter_has_no_delay(int fd)
 {
-    int on = 0;
-    socklen_t bytes = sizeof on;
-    return getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &bytes) == 0 && on != 0;
+    return pl_get_option(fd, IPPROTO_TCP, TCP_NODELAY) > 0;
 }
 
 /* Libraries connect IPv6 sockets to IPv4 addresses, which the kernel then states as mapped ones. */

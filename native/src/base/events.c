@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/control.h"
+#include "base/descriptor.h"
 
 enum { SIGNALS, TIMER, CONTROL, WATCHED, SLOTS = WATCHED + PL_WATCHED };
 
@@ -69,10 +70,8 @@ void pl_events_close(struct pl_events *events)
 {
     if (events == NULL)
         return;
-    if (events->signal_fd >= 0)
-        (void)close(events->signal_fd);
-    if (events->timer_fd >= 0)
-        (void)close(events->timer_fd);
+    pl_close(events->signal_fd);
+    pl_close(events->timer_fd);
     pl_control_close(events->control);
     free(events);
 }

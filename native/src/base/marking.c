@@ -5,17 +5,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/descriptor.h"
+
 #define ECN_BITS 3
 
 int64_t pl_marking_octet(int fd, int family)
 {
-    int octet = 0;
-    socklen_t length = sizeof octet;
-    bool v6 = family == AF_INET6;
-    if ((family != AF_INET && !v6) ||
-        getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &octet, &length) != 0)
-        return -1;
-    return octet;
+    if (family == AF_INET6)
+        return pl_get_option(fd, IPPROTO_IPV6, IPV6_TCLASS);
+    return family == AF_INET ? pl_get_option(fd, IPPROTO_IP, IP_TOS) : -1;
 }
 
 static bool set_octet(int fd, int family, const struct pl_marking *marking, struct pl_error *error)
@@ -26,8 +24,7 @@ static bool set_octet(int fd, int family, const struct pl_marking *marking, stru
     int requested = (int)((marking->dscp >= 0 ? marking->dscp << 2 : before & ~ECN_BITS) |
                           (marking->ecn >= 0 ? marking->ecn : before & ECN_BITS));
     bool v6 = family == AF_INET6;
-    if (setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &requested,
-                   sizeof requested) != 0)
+    if (!pl_set_option(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, requested))
         return pl_error_set(error, PL_SETUP, "marking", errno, "--dscp or --ecn was refused");
     int64_t kept = pl_marking_octet(fd, family);
     if (marking->ecn >= 0 && (kept & ECN_BITS) != marking->ecn)

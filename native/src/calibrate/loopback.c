@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/relaxed.h"
 #include "flow/flow_settings.h"
@@ -85,8 +86,7 @@ static bool connect_ends(struct end *sender, struct end *receiver, struct pl_err
     for (uint32_t i = 0; connected && i < count; i++)
         connected = connect_stream(listen_fd, &address, &sender->streams[i], &receiver->streams[i],
                                    &sender->flow, error);
-    if (listen_fd >= 0)
-        (void)close(listen_fd);
+    pl_close(listen_fd);
     return connected;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/program.h"
 #include "capture/pcapng.h"
 
@@ -222,7 +223,6 @@ void pl_capture_file_close(struct pl_capture_file *file)
 {
     if (file == NULL)
         return;
-    if (file->fd >= 0)
-        (void)close(file->fd);
+    pl_close(file->fd);
     free(file);
 }

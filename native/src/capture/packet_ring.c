@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/kernel_file.h"
 
 enum {
@@ -69,7 +70,6 @@ static bool set_up(struct pl_packet_ring *ring, struct sock_filter *filter, size
                    struct pl_error *error)
 {
     const struct sock_fprog program = {.len = (unsigned short)instructions, .filter = filter};
-    const int version = TPACKET_V3;
     const struct tpacket_req3 request = {
         .tp_block_size = PL_RING_BLOCK_BYTES,
         .tp_block_nr = (unsigned)(ring->bytes / PL_RING_BLOCK_BYTES),
@@ -79,7 +79,7 @@ static bool set_up(struct pl_packet_ring *ring, struct sock_filter *filter, size
     };
     if (setsockopt(ring->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
         return pl_error_set(error, PL_SETUP, "filter", errno, "the kernel refuses the filter of packets");
-    if (setsockopt(ring->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
+    if (!pl_set_option(ring->fd, SOL_PACKET, PACKET_VERSION, TPACKET_V3) ||
         setsockopt(ring->fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0)
         return pl_error_set(error, PL_SETUP, "ring", errno,
                             "the kernel refuses a ring of %zu bytes (--ring-bytes)", ring->bytes);
@@ -130,8 +130,7 @@ void pl_packet_ring_close(struct pl_packet_ring *ring)
         return;
     if (ring->memory != NULL)
         (void)munmap(ring->memory, ring->bytes);
-    if (ring->fd >= 0)
-        (void)close(ring->fd);
+    pl_close(ring->fd);
     free(ring);
 }
 
@@ -186,9 +185,7 @@ bool pl_packet_ring_next(struct pl_packet_ring *ring, struct pl_packet *packet)
 
 int pl_packet_ring_failure(struct pl_packet_ring *ring)
 {
-    int failure = 0;
-    socklen_t length = sizeof failure;
-    return getsockopt(ring->fd, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 ? failure : errno;
+    return pl_take_socket_error(ring->fd);
 }
 
 void pl_packet_ring_stop(struct pl_packet_ring *ring)

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/options.h"
 #include "datagrams/datagram_header.h"
 #include "streams/stream_flow.h"
@@ -148,16 +149,6 @@ void pl_datagram_flow_derive(struct pl_flow *flow)
     flow->read_bytes = datagrams->gro ? COALESCED_BYTES * COALESCED_MAX : datagrams->bytes * count;
 }
 
-/* The MTU that the kernel knows of the path; -1 where it does not. */
-static int64_t read_mtu(int fd, bool v6)
-{
-    int mtu = 0;
-    socklen_t length = sizeof mtu;
-    if (getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &length) != 0)
-        return -1;
-    return mtu;
-}
-
 bool pl_datagram_flow_fit(struct pl_flow *flow, int stream_fd, struct pl_error *error)
 {
     struct pl_datagram_settings *datagrams = &flow->datagrams;
@@ -167,7 +158,8 @@ bool pl_datagram_flow_fit(struct pl_flow *flow, int stream_fd, struct pl_error *
     if (!pl_address_of_peer(stream_fd, &peer))
         return pl_error_set(error, PL_SETUP, "connect", errno, "cannot read the address of the peer");
     bool v6 = pl_address_family(&peer) == AF_INET6;
-    int64_t mtu = read_mtu(stream_fd, v6);
+    /* -1 where the kernel does not know it. */
+    int64_t mtu = pl_get_option(stream_fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU);
     int64_t most = mtu < 0 ? PL_DATAGRAM_MAX_PAYLOAD_BYTES : pl_datagram_fit(mtu, v6);
     if (datagrams->bytes > most || most < PL_DATAGRAM_MIN_BYTES)
         return pl_error_set(

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 #include "datagrams/datagram_pacing.h"
 #include "flow/flow.h"
@@ -33,33 +34,28 @@
 /* Datagrams are never fragmented: the size under test would not be the one on the wire. */
 static bool forbid_fragments(int fd, bool v6)
 {
-    const int mode = IP_PMTUDISC_DO; /* IPV6_PMTUDISC_DO has the same value */
-    return setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &mode,
-                      sizeof mode) == 0;
+    /* IPV6_PMTUDISC_DO has the same value. */
+    return pl_set_option(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER,
+                         IP_PMTUDISC_DO);
 }
 
 /* UDP has no autotuning, and its default room is that of a few milliseconds: the kernel cuts this request
  * down to net.core.rmem_max. */
 static void widen_receive_buffer(int fd)
 {
-    const int most = INT32_MAX / 2;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof most);
+    (void)pl_set_option(fd, SOL_SOCKET, SO_RCVBUF, INT32_MAX / 2);
 }
 
 /* Lets the kernel say of each datagram that its queues drop it (ENOBUFS), and that ICMP has reported it. */
 static bool report_errors(int fd, bool v6)
 {
-    const int one = 1;
-    return setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, &one, sizeof one) ==
-           0;
+    return pl_set_option(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, 1);
 }
 
 static bool set_socket(int fd, int family, const void *context, struct pl_error *error)
 {
     const struct pl_flow *flow = context;
     const struct pl_datagram_settings *datagrams = &flow->datagrams;
-    const int bytes = (int)datagrams->bytes;
-    const int one = 1;
     bool v6 = family == AF_INET6;
     const char *failed = NULL;
     if (!pl_set_data_socket(fd, family, flow, error))
@@ -71,13 +67,12 @@ static bool set_socket(int fd, int family, const void *context, struct pl_error 
     else if (flow->transmits && !report_errors(fd, v6))
         failed = "this kernel does not report the errors of datagrams";
     else if (flow->transmits && datagrams->segments > 1 &&
-             setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
+             !pl_set_option(fd, IPPROTO_UDP, UDP_SEGMENT, (int)datagrams->bytes))
         failed = "--gso: this kernel has no UDP_SEGMENT (Linux 4.18)";
-    else if (flow->receives && datagrams->gro && setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof one) != 0)
+    else if (flow->receives && datagrams->gro && !pl_set_option(fd, IPPROTO_UDP, UDP_GRO, 1))
         failed = "--gro: this kernel has no UDP_GRO (Linux 5.0)";
     else if (flow->receives && datagrams->counts_ecn &&
-             setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVTCLASS : IP_RECVTOS, &one,
-                        sizeof one) != 0)
+             !pl_set_option(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVTCLASS : IP_RECVTOS, 1))
         failed = "--ecn: this kernel does not report the marks of received datagrams";
     if (failed != NULL)
         pl_error_set(error, PL_SETUP, "socket", errno, "%s", failed);
@@ -171,8 +166,7 @@ void pl_datagram_links_free(struct pl_datagram_links *links)
     if (links == NULL)
         return;
     for (uint32_t i = 0; i < links->count; i++) {
-        if (links->links[i].fd >= 0)
-            (void)close(links->links[i].fd);
+        pl_close(links->links[i].fd);
         pl_sequence_meter_free(links->links[i].meter);
     }
     free(links->links);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "datagrams/datagram_flow.h"
 #include "datagrams/qdisc.h"
 #include "flow/sockopts.h"
@@ -54,10 +55,8 @@ static void limit_send_buffer(int fd, const struct pl_datagram_settings *datagra
 {
     const int64_t packet = datagrams->bytes * datagrams->segments + PACKET_EXTRA_BYTES;
     const int most = (int)(QUEUED_PACKETS / 2 * (packet > PACKET_MIN_BYTES ? packet : PACKET_MIN_BYTES));
-    int now = 0;
-    socklen_t length = sizeof now;
-    if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &now, &length) == 0 && now / 2 > most)
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &most, sizeof most);
+    if (pl_get_option(fd, SOL_SOCKET, SO_SNDBUF) / 2 > most)
+        (void)pl_set_option(fd, SOL_SOCKET, SO_SNDBUF, most);
 }
 
 bool pl_datagram_pace(int fd, const struct pl_flow *flow, struct pl_error *error)

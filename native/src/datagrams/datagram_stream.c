@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/descriptor.h"
 #include "base/message.h"
 #include "base/relaxed.h"
 #include "messages/breach.h"
@@ -132,7 +133,7 @@ void pl_datagram_serve(struct pl_worker *worker, int timeout_ms,
         uint64_t of = events[i].data.u64;
         struct pl_stream *stream = of > 0 ? worker->streams[of / 2 - 1] : NULL;
         if (stream == NULL)
-            pl_worker_clear_wake(worker);
+            pl_clear_wake(worker->wake_fd);
         else if (of % 2 == 1)
             on_readable(worker, stream);
         else if (pl_datagram_is_open(stream))

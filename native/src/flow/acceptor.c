@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/events.h"
 #include "base/keep_alive.h"
 #include "base/message.h"
@@ -120,8 +121,7 @@ void pl_acceptor_close(struct pl_acceptor *acceptor)
         return;
     while (acceptor->oldest != NONE)
         (void)close(remove_handshake(acceptor, acceptor->oldest));
-    if (acceptor->epoll_fd >= 0)
-        (void)close(acceptor->epoll_fd);
+    pl_close(acceptor->epoll_fd);
     free(acceptor->handshakes);
     free(acceptor);
 }

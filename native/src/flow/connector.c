@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/message.h"
 #include "base/program.h"
@@ -94,8 +95,7 @@ void pl_connector_close(struct pl_connector *connector)
 {
     if (connector == NULL)
         return;
-    if (connector->epoll_fd >= 0)
-        (void)close(connector->epoll_fd);
+    pl_close(connector->epoll_fd);
     free(connector->pending);
     free(connector);
 }
@@ -127,8 +127,7 @@ static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_
     if (connector->flow->bind[0] == 0)
         return true;
     /* The kernel chooses the port at connect, so it needs to be free for this peer only. */
-    const int one = 1;
-    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof one); /* IP sockets only */
+    (void)pl_set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); /* IP sockets only */
     if (bind(fd, (const struct sockaddr *)&connector->from.storage, connector->from.length) == 0)
         return true;
     return pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s",
@@ -166,10 +165,9 @@ static bool is_self_connected(int fd)
 static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl_error *error)
 {
     int fd = connector->streams[index].fd;
-    int cause = 0;
-    socklen_t length = sizeof cause;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) != 0 || cause != 0)
-        return fail_connect(connector, index, cause != 0 ? cause : errno, error);
+    int cause = pl_take_socket_error(fd);
+    if (cause != 0)
+        return fail_connect(connector, index, cause, error);
     if (is_self_connected(fd))
         return fail_connect(connector, index, ECONNREFUSED, error);
     if (!pl_datagram_flow_fit(connector->flow, fd, error))

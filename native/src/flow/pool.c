@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 #include "flow/flow_kind.h"
 #include "flow/priority.h"
@@ -184,11 +185,10 @@ static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
     CPU_ZERO(&allowed);
     if (flow->core_count > 0 && sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return true;
-    for (size_t i = 0; i < flow->core_count; i++) {
+    for (size_t i = 0; i < flow->core_count; i++)
         if (!CPU_ISSET((size_t)flow->cores[i], &allowed))
             return pl_error_set(error, PL_SETUP, "workers", 0,
                                 "--pin: core %d is not available to this process", flow->cores[i]);
-    }
     return true;
 }
 
@@ -286,12 +286,9 @@ void pl_pool_free(struct pl_pool *pool)
     pl_priority_restore(&pool->priority);
     for (uint32_t i = 0; i < pool->count; i++) {
         struct pl_worker *worker = &pool->workers[i];
-        if (worker->epoll_fd >= 0)
-            (void)close(worker->epoll_fd);
-        if (worker->wake_fd >= 0)
-            (void)close(worker->wake_fd);
-        if (worker->schedule_fd >= 0)
-            (void)close(worker->schedule_fd);
+        pl_close(worker->epoll_fd);
+        pl_close(worker->wake_fd);
+        pl_close(worker->schedule_fd);
         free(worker->streams);
         free(worker->pacing_errors);
         free(worker->state);
@@ -300,8 +297,7 @@ void pl_pool_free(struct pl_pool *pool)
         free(worker->write_buffer);
     }
     free(pool->workers);
-    if (pool->shared.main_wake_fd >= 0)
-        (void)close(pool->shared.main_wake_fd);
+    pl_close(pool->shared.main_wake_fd);
     free(pool);
 }
 
@@ -312,8 +308,7 @@ int pl_pool_fd(const struct pl_pool *pool)
 
 void pl_pool_clear_wake(struct pl_pool *pool)
 {
-    uint64_t wakes;
-    (void)!read(pool->shared.main_wake_fd, &wakes, sizeof wakes);
+    pl_clear_wake(pool->shared.main_wake_fd);
 }
 
 uint32_t pl_pool_closed(const struct pl_pool *pool)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/limits.h"
 #include "base/lower_priority.h"
 #include "base/output.h"
@@ -43,8 +44,7 @@ static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, 
 /* 0, or the errno. */
 static int listen_on(int fd, const struct pl_address *address)
 {
-    const int one = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    (void)pl_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
         return errno;
     /* A long queue, so that a burst of unauthenticated peers does not delay a stream by a SYN retransmission.
@@ -77,7 +77,6 @@ static int try_address(const struct pl_flow *flow, const char *text, int64_t por
                        struct pl_error *error)
 {
     struct pl_address address;
-    const int one = 1;
     *cause = 0;
     if (!pl_transport_address(flow->transport, text, (uint16_t)port, "bind", &address, error))
         return -1;
@@ -86,7 +85,7 @@ static int try_address(const struct pl_flow *flow, const char *text, int64_t por
         return -1;
     /* Alongside a socket of IPv4 on the same port. */
     if (listens_on_all(flow) && pl_address_family(&address) == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+        (void)pl_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     *cause = listen_on(fd, &address);
     if (*cause == 0)
         return fd;

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/marking.h"
 
 static bool set_window(int fd, int64_t window_bytes, struct pl_error *error)
 {
     int bytes = (int)window_bytes;
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes) != 0)
+    if (!pl_set_option(fd, SOL_SOCKET, SO_SNDBUF, bytes) || !pl_set_option(fd, SOL_SOCKET, SO_RCVBUF, bytes))
         return pl_error_set(error, PL_SETUP, "window", errno, "cannot set a window of %d bytes", bytes);
     return true;
 }
@@ -59,40 +59,38 @@ static bool set_congestion(int fd, const char *name, struct pl_error *error)
 /* TCP options; flow.c refuses these flags for other transports. */
 static bool set_tcp_options(int fd, const struct pl_flow *flow, struct pl_error *error)
 {
-    const int one = 1;
     int mss = (int)flow->mss_bytes;
     if (flow->congestion[0] != 0 && !set_congestion(fd, flow->congestion, error))
         return false;
-    if (mss > 0 && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss) != 0)
+    if (mss > 0 && !pl_set_option(fd, IPPROTO_TCP, TCP_MAXSEG, mss))
         return pl_error_set(error, PL_SETUP, "mss", errno, "--mss-bytes %d was refused", mss);
-    if (flow->no_delay && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) != 0)
+    if (flow->no_delay && !pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1))
         return pl_error_set(error, PL_SETUP, "no-delay", errno, "--no-delay was refused");
     return true;
 }
 
-bool pl_set_data_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error)
+static bool set_socket(int fd, int family, const struct pl_flow *flow, const struct pl_marking *marking,
+                       struct pl_error *error)
 {
     return (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
-           pl_marking_apply(fd, family, &flow->marking, error);
+           pl_marking_apply(fd, family, marking, error);
 }
 
-/* The kernel sets the ECN bits of the streams that admit datagrams. */
-static bool set_stream_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error)
+bool pl_set_data_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error)
 {
-    struct pl_marking marking = flow->marking;
-    if (flow->udp)
-        marking.ecn = -1;
-    return (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
-           pl_marking_apply(fd, family, &marking, error);
+    return set_socket(fd, family, flow, &flow->marking, error);
 }
 
 int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error)
 {
+    struct pl_marking marking = flow->marking;
+    if (flow->udp) /* the kernel sets the ECN bits of the streams that admit datagrams */
+        marking.ecn = -1;
     int fd = pl_transport_socket(flow->transport, family, error);
     if (fd < 0)
         return -1;
     if ((!pl_transport_is_tcp(flow->transport) || set_tcp_options(fd, flow, error)) &&
-        set_stream_socket(fd, family, flow, error))
+        set_socket(fd, family, flow, &marking, error))
         return fd;
     (void)close(fd);
     return -1;
@@ -107,18 +105,11 @@ bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error)
     return pl_error_set(error, PL_SETUP, "pacing", errno, "the kernel does not pace here: use --pacing user");
 }
 
-static int64_t read_integer(int fd, int level, int option)
-{
-    int value = 0;
-    socklen_t length = sizeof value;
-    return getsockopt(fd, level, option, &value, &length) == 0 ? value : -1;
-}
-
 void pl_hold_window(int fd, int64_t window_bytes)
 {
     int window = (int)window_bytes;
-    if (window > 0 && read_integer(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP) != window)
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof window);
+    if (window > 0 && pl_get_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP) != window)
+        (void)pl_set_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, window);
 }
 
 /* -1 where no rate is set: the kernel then reports the largest number. */
@@ -134,9 +125,9 @@ static int64_t read_pacing(int fd)
 void pl_read_socket_facts(int fd, struct pl_socket_facts *facts)
 {
     *facts = (struct pl_socket_facts){.local_port = -1, .remote_port = -1, .traffic_class = -1};
-    facts->sndbuf_bytes = read_integer(fd, SOL_SOCKET, SO_SNDBUF);
-    facts->rcvbuf_bytes = read_integer(fd, SOL_SOCKET, SO_RCVBUF);
-    facts->mss_bytes = read_integer(fd, IPPROTO_TCP, TCP_MAXSEG);
+    facts->sndbuf_bytes = pl_get_option(fd, SOL_SOCKET, SO_SNDBUF);
+    facts->rcvbuf_bytes = pl_get_option(fd, SOL_SOCKET, SO_RCVBUF);
+    facts->mss_bytes = pl_get_option(fd, IPPROTO_TCP, TCP_MAXSEG);
     facts->pacing_bytes_per_s = read_pacing(fd);
     socklen_t length = sizeof facts->congestion - 1;
     if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, facts->congestion, &length) != 0)

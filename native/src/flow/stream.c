@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/record.h"
 #include "flow/flow_kind.h"
 #include "flow/sockopts.h"
@@ -29,8 +30,7 @@ struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
 void pl_streams_free(struct pl_stream *streams, uint32_t count)
 {
     for (uint32_t i = 0; streams != NULL && i < count; i++)
-        if (streams[i].fd >= 0)
-            (void)close(streams[i].fd);
+        pl_close(streams[i].fd);
     free(streams);
 }
 

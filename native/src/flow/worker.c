@@ -6,15 +6,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 #include "flow/flow_kind.h"
 #include "flow/run_queue.h"
-
-void pl_wake(int event_fd)
-{
-    const uint64_t one = 1;
-    (void)!write(event_fd, &one, sizeof one);
-}
 
 static int64_t to_ns(struct timeval t)
 {
@@ -64,12 +59,6 @@ void *pl_worker_main(void *argument)
     pl_worker_publish(worker, pl_now_ns());
     atomic_store(&worker->cpu_clock, 0);
     return NULL;
-}
-
-void pl_worker_clear_wake(struct pl_worker *worker)
-{
-    uint64_t wakes;
-    (void)!read(worker->wake_fd, &wakes, sizeof wakes);
 }
 
 void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns)

@@ -91,9 +91,6 @@ struct pl_worker {
     pthread_t thread;
 };
 
-/* Makes an eventfd readable. */
-void pl_wake(int event_fd);
-
 /* The body of every thread; its argument is a struct pl_worker. Waits until the trial runs, and runs what the
  * kind does unless the trial is given up before. */
 void *pl_worker_main(void *argument);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/lower_priority.h"
 
 #define STOP_S 5
@@ -85,9 +86,7 @@ static void fail(struct pl_disk_load *load, int errno_value, const char *what)
     pl_error_set(&load->failure, PL_ENDED, "disk", errno_value, "cannot %s the file in '%.100s'", what,
                  load->settings.folder);
     (void)pthread_mutex_unlock(&load->lock);
-    uint64_t one = 1;
-    ssize_t written = write(load->failed_fd, &one, sizeof one);
-    (void)written; /* a new counter takes it */
+    pl_wake(load->failed_fd);
 }
 
 /* Writes or reads the whole block; false when the file ends, or an error: then with `errno`. */
@@ -154,8 +153,7 @@ static void release(struct pl_disk_load *load)
 {
     const int fds[] = {load->file, load->direct, load->failed_fd};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+        pl_close(fds[i]);
     free(load->block);
     (void)pthread_mutex_destroy(&load->lock);
     free(load);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/events.h"
 
 /* Datagrams that were sent before the peer went may arrive for this time. */
@@ -61,8 +62,7 @@ void pl_channel_close(struct pl_channel *channel)
     pl_ring_unmap(&channel->in);
     pl_ring_unmap(&channel->out);
     for (int i = 0; channel->carrier == PL_CARRIER_EVENT && i < 2; i++)
-        if (channel->event_fds[i] >= 0)
-            (void)close(channel->event_fds[i]);
+        pl_close(channel->event_fds[i]);
     if (channel->read_fd >= 0 && channel->read_fd != channel->stream_fd)
         (void)close(channel->read_fd);
     if (channel->write_fd >= 0 && channel->write_fd != channel->stream_fd &&

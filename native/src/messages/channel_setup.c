@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/message.h"
 #include "messages/udp_pair.h"
 
@@ -27,8 +28,7 @@ static bool fail(int cause, struct pl_error *error)
 static void close_all(const int *fds, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+        pl_close(fds[i]);
 }
 
 /* Hands descriptors over a Unix stream, with a byte that states their number. 0, or an errno. */
@@ -84,11 +84,8 @@ static bool is_pipe(int fd)
 
 static bool is_unix_datagram(int fd)
 {
-    int domain = 0;
-    int type = 0;
-    socklen_t length = sizeof domain;
-    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX &&
-           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM;
+    return pl_get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_UNIX &&
+           pl_get_option(fd, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM;
 }
 
 /* Receives exactly `count` descriptors, all of them of the kind that `is_right` tells (NULL: of any); the
@@ -289,7 +286,6 @@ bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool 
     int fd = pl_ring_create(queue_bytes, error);
     bool mapped = fd >= 0 && pl_ring_map(&channel->in, fd, queue_bytes, error) &&
                   pl_ring_map(&channel->out, fd, queue_bytes, error);
-    if (fd >= 0)
-        (void)close(fd);
+    pl_close(fd);
     return mapped;
 }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/free_memory.h"
 #include "base/relaxed.h"
 #include "flow/flow.h"
@@ -37,8 +38,7 @@ static struct pl_endpoint *create(uint32_t count)
 
 static bool cork(const struct pl_flow *flow, int fd, struct pl_error *error)
 {
-    const int one = 1;
-    if (!flow->messages.cork || setsockopt(fd, IPPROTO_TCP, TCP_CORK, &one, sizeof one) == 0)
+    if (!flow->messages.cork || pl_set_option(fd, IPPROTO_TCP, TCP_CORK, 1))
         return true;
     return pl_error_set(error, PL_SETUP, "socket", errno, "--cork is for TCP only");
 }

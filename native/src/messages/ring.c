@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/relaxed.h"
 #include "messages/breach.h"
 
@@ -50,8 +51,7 @@ int pl_ring_create(size_t bytes, struct pl_error *error)
         fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
     pl_error_set(error, PL_RESOURCES, "queue", errno, "no shared memory for a queue of %zu bytes", bytes);
-    if (fd >= 0)
-        (void)close(fd);
+    pl_close(fd);
     return -1;
 }
 
@@ -111,8 +111,7 @@ static void wake(struct sleeper *sleeper, int event_fd)
         return;
     pl_store_relaxed(&sleeper->sleeps, 0);
     if (event_fd >= 0) {
-        const uint64_t one = 1;
-        (void)!write(event_fd, &one, sizeof one);
+        pl_wake(event_fd);
         return;
     }
     (void)atomic_fetch_add(&sleeper->word, 1);
@@ -153,9 +152,8 @@ static void futex_sleep(_Atomic uint32_t *word, uint32_t expected)
 static void event_sleep(int event_fd)
 {
     struct pollfd event = {.fd = event_fd, .events = POLLIN};
-    uint64_t count;
     if (poll(&event, 1, SLEEP_NS / PL_NS_PER_MS) > 0)
-        (void)!read(event_fd, &count, sizeof count);
+        pl_clear_wake(event_fd);
 }
 
 void pl_ring_await_bytes(struct pl_ring *ring)

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/message.h"
 
 static bool fail(int cause, struct pl_error *error)
@@ -94,10 +95,9 @@ int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl
         (void)fail(errno, error);
         return -1;
     }
-    const int one = 1;
     /* The sockets of several streams share the port: all are connected. At the other end each has its own. */
     if (settings->accepting)
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        (void)pl_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     bool set = settings->set_socket(fd, pl_address_family(&own), settings->context, error);
     if (set && bind_socket(fd, &own))
         return fd;

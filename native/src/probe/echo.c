@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/events.h"
 #include "base/json.h"
 #include "base/options.h"
@@ -95,18 +96,16 @@ static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, s
 /* A bound socket; -1 with errno set. That of all addresses of IPv6 takes those of IPv4 as well. */
 static int bind_socket(int kind, const struct pl_address *address)
 {
-    const int one = 1;
-    const int zero = 0;
     int fd = socket(pl_address_family(address), kind | SOCK_NONBLOCK | SOCK_CLOEXEC,
                     kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP);
     if (fd < 0)
         return -1;
     if (pl_address_family(address) == AF_INET6)
-        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+        (void)pl_set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     if (kind == SOCK_STREAM)
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        (void)pl_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     else
-        (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
+        (void)pl_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     if (bind(fd, (const struct sockaddr *)&address->storage, address->length) == 0 &&
         (kind == SOCK_DGRAM || listen(fd, PL_ECHO_STREAMS) == 0))
         return fd;
@@ -133,8 +132,7 @@ static int try_port(struct echo *echo, struct pl_address *own, bool streams, int
         return 0;
     }
     int cause = errno;
-    if (echo->fd >= 0)
-        (void)close(echo->fd);
+    pl_close(echo->fd);
     echo->fd = -1;
     return cause;
 }
@@ -342,7 +340,6 @@ int pl_echo_main(int argc, char **argv)
         status = pl_error_output(&error, "echo", echo.human);
     pl_echo_streams_close(echo.streams);
     pl_events_close(events);
-    if (echo.fd >= 0)
-        (void)close(echo.fd);
+    pl_close(echo.fd);
     return status;
 }

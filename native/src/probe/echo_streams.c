@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/keep_alive.h"
 #include "base/stamp.h"
 #include "probe/echo_wire.h"
@@ -80,8 +81,7 @@ void pl_echo_streams_close(struct pl_echo_streams *streams)
             drop(&streams->connections[i]);
         free(streams->connections[i].bytes);
     }
-    if (streams->epoll_fd >= 0)
-        (void)close(streams->epoll_fd);
+    pl_close(streams->epoll_fd);
     (void)close(streams->listen_fd);
     free(streams);
 }
@@ -137,15 +137,8 @@ static struct connection *find_slot(struct pl_echo_streams *streams)
 
 static void prepare_socket(int fd)
 {
-    static const struct {
-        int level, name, value;
-    } settings[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_TIMESTAMPNS, 1},
-    };
-    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-        (void)setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value,
-                         sizeof settings[i].value);
+    (void)pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    (void)pl_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     pl_keep_alive(fd);
 }
 

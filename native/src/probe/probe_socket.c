@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "probe/echo_wire.h"
 #include "probe/icmp.h"
 #include "probe/probe_stream.h"
@@ -74,7 +75,7 @@ static bool request_timestamps(const struct pl_probe_socket *probing)
     const int transmit = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_OPT_ID | SOF_TIMESTAMPING_OPT_TSONLY;
     const int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
                       (probing->method == PL_PROBE_TCP ? 0 : transmit);
-    return setsockopt(probing->fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) == 0;
+    return pl_set_option(probing->fd, SOL_SOCKET, SO_TIMESTAMPING, flags);
 }
 
 static bool prepare_message(struct pl_probe_socket *probing, const struct pl_probe_settings *settings)
@@ -109,9 +110,8 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     if (!pl_marking_apply(probing->fd, pl_address_family(&settings->to), &settings->marking, error))
         return false;
     /* Room for the answers of a second without a core; the kernel may grant less. */
-    const int room = RECEIVE_ROOM_BYTES;
-    if (setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
-        (void)setsockopt(probing->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    if (!pl_set_option(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_ROOM_BYTES))
+        (void)pl_set_option(probing->fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_ROOM_BYTES);
     if (settings->from.length != 0 &&
         bind(probing->fd, (const struct sockaddr *)&settings->from.storage, settings->from.length) != 0) {
         int cause = errno;
@@ -132,8 +132,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
 
 void pl_probe_socket_close(struct pl_probe_socket *probing)
 {
-    if (probing->fd >= 0)
-        (void)close(probing->fd);
+    pl_close(probing->fd);
     free(probing->message);
     free(probing->incoming);
     *probing = (struct pl_probe_socket){.fd = -1};

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/descriptor.h"
 #include "base/message.h"
 #include "probe/echo_wire.h"
 
@@ -26,10 +27,7 @@ static bool fail_connect(const struct pl_probe_settings *settings, int cause, st
 static int await_connection(int fd, pl_ns deadline_ns)
 {
     int cause = pl_wait_ready(fd, POLLOUT, deadline_ns);
-    socklen_t length = sizeof cause;
-    if (cause != 0)
-        return cause;
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) == 0 ? cause : errno;
+    return cause != 0 ? cause : pl_take_socket_error(fd);
 }
 
 /* Reads the echo's challenge; 0, or an errno: EPROTO where the peer closes before it is complete. */
@@ -82,9 +80,8 @@ static bool handshake(int fd, const struct pl_probe_settings *settings, pl_ns de
 
 bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, struct pl_error *error)
 {
-    const int one = 1;
     pl_ns deadline_ns = pl_now_ns() + settings->connect_timeout_ns;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    (void)pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (connect(fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
         int cause = errno == EINPROGRESS ? await_connection(fd, deadline_ns) : errno;
         if (cause != 0)

@@ -6,10 +6,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/descriptor.h"
+
 static bool set_limit(int fd, int64_t limit_bytes)
 {
-    unsigned bytes = (unsigned)limit_bytes;
-    return setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) == 0;
+    return pl_set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, (int)limit_bytes);
 }
 
 bool pl_backlog_open(struct pl_backlog *backlog, int fd)

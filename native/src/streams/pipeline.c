@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* The default maximum of an unprivileged user's pipe, and smaller sizes where it is lower. */
 static const int sizes[] = {1 << 20, 1 << 18, 1 << 16};
 
@@ -33,10 +35,8 @@ bool pl_pipeline_open(struct pl_pipeline *pipeline, const uint8_t *data, size_t 
 void pl_pipeline_close(struct pl_pipeline *pipeline)
 {
     for (int i = 0; i < 2; i++) {
-        if (pipeline->source[i] >= 0)
-            (void)close(pipeline->source[i]);
-        if (pipeline->transit[i] >= 0)
-            (void)close(pipeline->transit[i]);
+        pl_close(pipeline->source[i]);
+        pl_close(pipeline->transit[i]);
     }
     *pipeline = PL_PIPELINE_CLOSED;
 }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
+#include "base/descriptor.h"
 #include "base/message.h"
 #include "base/relaxed.h"
 #include "streams/reading.h"
@@ -62,7 +63,7 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
 {
     struct pl_stream *stream = event->data.ptr;
     if (stream == NULL) {
-        pl_worker_clear_wake(worker);
+        pl_clear_wake(worker->wake_fd);
         return;
     }
     /* A read reports an error or a hang-up; after the end of file a write does. */
