@@ -16,62 +16,57 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/stamp.h"
 #include "emulate/superpacket.h"
 
 enum { SOCKET_BUFFER_BYTES = 64 << 20, ANSWER_BYTES = 1024 };
 static const pl_ns STAMP_AGE_NS_MAX = PL_NS_PER_S; /* older: the clock was set meanwhile */
 
-static enum pl_status fail(struct pl_error *error, const char *stage, const char *what, const char *interface,
-                           const char *next_step)
+static bool fail(struct pl_error *error, const char *stage, const char *what, const char *interface,
+                 const char *next_step)
 {
     int errno_value = errno;
     bool more = next_step[0] != '\0';
-    pl_error_set(error, PL_SETUP, stage, errno_value, "%s '%s'%s%s%s", what, interface, more ? " (" : "",
-                 next_step, more ? ")" : "");
-    return PL_SETUP;
+    return pl_error_set(error, PL_SETUP, stage, errno_value, "%s '%s'%s%s%s", what, interface,
+                        more ? " (" : "", next_step, more ? ")" : "");
 }
 
 /* ---------- network namespaces ---------- */
 
 /* Enter `path`; `*own_fd` then is the previous namespace, -1 where there is none to enter. */
-static enum pl_status enter_namespace(const char *path, int *own_fd, struct pl_error *error)
+static bool enter_namespace(const char *path, int *own_fd, struct pl_error *error)
 {
     *own_fd = -1;
     if (path == NULL || path[0] == '\0')
-        return PL_OK;
+        return true;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(error, "namespace", "cannot open the network namespace", path, "");
     int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (own < 0) {
-        enum pl_status status =
-            fail(error, "namespace", "cannot open", "/proc/thread-self/ns/net", "mount /proc");
-        close(fd);
-        return status;
-    }
-    if (setns(fd, CLONE_NEWNET) != 0) {
-        enum pl_status status = fail(error, "namespace", "cannot enter the network namespace", path,
-                                     errno == EINVAL ? "this is not a network namespace"
-                                                     : "run as root or in the user namespace that owns it");
-        close(own);
-        close(fd);
-        return status;
-    }
-    close(fd);
-    *own_fd = own;
-    return PL_OK;
+    bool entered = own >= 0 && setns(fd, CLONE_NEWNET) == 0;
+    if (own < 0)
+        (void)fail(error, "namespace", "cannot open", "/proc/thread-self/ns/net", "mount /proc");
+    else if (!entered)
+        (void)fail(error, "namespace", "cannot enter the network namespace", path,
+                   errno == EINVAL ? "this is not a network namespace"
+                                   : "run as root or in the user namespace that owns it");
+    if (entered)
+        *own_fd = own;
+    else
+        pl_close(own);
+    pl_close(fd);
+    return entered;
 }
 
-static enum pl_status leave_namespace(int own_fd, struct pl_error *error)
+static bool leave_namespace(int own_fd, struct pl_error *error)
 {
     if (own_fd < 0)
-        return PL_OK;
-    enum pl_status status = PL_OK;
-    if (setns(own_fd, CLONE_NEWNET) != 0)
-        status = fail(error, "namespace", "cannot return to", "the own network namespace", "");
-    close(own_fd);
-    return status;
+        return true;
+    bool left = setns(own_fd, CLONE_NEWNET) == 0 ||
+                fail(error, "namespace", "cannot return to", "the own network namespace", "");
+    pl_close(own_fd);
+    return left;
 }
 
 /* ---------- interfaces ---------- */
@@ -82,44 +77,36 @@ static void name_interface(struct ifreq *request, const struct pl_device *device
     memcpy(request->ifr_name, device->name, sizeof request->ifr_name);
 }
 
-static enum pl_status find_interface(struct pl_device *device, struct pl_error *error)
+static bool find_interface(struct pl_device *device, struct pl_error *error)
 {
     device->interface_index = if_nametoindex(device->name);
-    if (device->interface_index == 0) {
+    if (device->interface_index == 0)
         return fail(error, "interface", "cannot find the interface", device->name,
                     "see `ip link` in its namespace");
-    }
-    return PL_OK;
+    return true;
 }
 
-static enum pl_status check_interface_up(const struct pl_device *device, struct pl_error *error)
+static bool check_interface_up(const struct pl_device *device, struct pl_error *error)
 {
     struct ifreq request;
     name_interface(&request, device);
     if (ioctl(device->fd, SIOCGIFFLAGS, &request) != 0)
         return fail(error, "interface", "cannot read the flags of", device->name, "");
-    if ((request.ifr_flags & IFF_UP) == 0) {
-        pl_error_set(error, PL_SETUP, "interface", ENETDOWN,
-                     "the interface '%s' is down (`ip link set %s up`)", device->name, device->name);
-        return PL_SETUP;
-    }
-    return PL_OK;
+    return (request.ifr_flags & IFF_UP) != 0 ||
+           pl_error_set(error, PL_SETUP, "interface", ENETDOWN,
+                        "the interface '%s' is down (`ip link set %s up`)", device->name, device->name);
 }
 
-static enum pl_status set_mtu(const struct pl_device *device, uint32_t mtu_bytes, struct pl_error *error)
+static bool set_mtu(const struct pl_device *device, uint32_t mtu_bytes, struct pl_error *error)
 {
     struct ifreq request;
     name_interface(&request, device);
     request.ifr_mtu = (int)mtu_bytes;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || ioctl(fd, SIOCSIFMTU, &request) != 0) {
-        enum pl_status status = fail(error, "interface", "cannot set the MTU of", device->name, "");
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    close(fd);
-    return PL_OK;
+    bool set = (fd >= 0 && ioctl(fd, SIOCSIFMTU, &request) == 0) ||
+               fail(error, "interface", "cannot set the MTU of", device->name, "");
+    pl_close(fd);
+    return set;
 }
 
 /* ---------- TUN ---------- */
@@ -134,8 +121,8 @@ static bool set_offloads(int fd)
     return ioctl(fd, TUNSETOFFLOAD, offloads | UDP_OFFLOADS) == 0 || ioctl(fd, TUNSETOFFLOAD, offloads) == 0;
 }
 
-static enum pl_status open_tun(struct pl_device *device, const struct pl_device_settings *settings,
-                               struct pl_error *error)
+static bool open_tun(struct pl_device *device, const struct pl_device_settings *settings,
+                     struct pl_error *error)
 {
     static const char node[] = "/dev/net/tun";
     device->fd = open(node, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -144,21 +131,19 @@ static enum pl_status open_tun(struct pl_device *device, const struct pl_device_
     struct ifreq request;
     name_interface(&request, device);
     request.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
-    if (ioctl(device->fd, TUNSETIFF, &request) != 0) {
+    if (ioctl(device->fd, TUNSETIFF, &request) != 0)
         return fail(error, "tun", "cannot create the TUN interface", device->name,
                     errno == EPERM    ? "this needs CAP_NET_ADMIN in its namespace"
                     : errno == EINVAL ? "an interface of another kind may have this name"
                                       : "");
-    }
     int header_bytes = PL_VIRTIO_HEADER_BYTES;
     if (ioctl(device->fd, TUNSETVNETHDRSZ, &header_bytes) != 0 || !set_offloads(device->fd))
         return fail(error, "tun", "the kernel refuses segmentation offload on", device->name, "");
-    enum pl_status status = find_interface(device, error);
-    if (status == PL_OK && settings->mtu_bytes > 0)
-        status = set_mtu(device, settings->mtu_bytes, error);
+    bool set = find_interface(device, error) &&
+               (settings->mtu_bytes == 0 || set_mtu(device, settings->mtu_bytes, error));
     /* The socket stays in the namespace of its creation; without it the drops are unknown. */
     device->netlink_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
-    return status;
+    return set;
 }
 
 /* Packets that a TUN device dropped because they were not read in time: tx_dropped of the interface. The
@@ -200,36 +185,29 @@ static bool tun_dropped(const struct pl_device *device, uint64_t *packets)
 /* Set the largest possible buffers: the forced size needs a privilege in the initial namespace. */
 static void enlarge_buffers(int fd)
 {
-    const int bytes = SOCKET_BUFFER_BYTES;
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof bytes) != 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (!pl_set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES))
+        (void)pl_set_option(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BUFFER_BYTES);
+    if (!pl_set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BUFFER_BYTES))
+        (void)pl_set_option(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BUFFER_BYTES);
 }
 
-static enum pl_status open_packet(struct pl_device *device, struct pl_error *error)
+static bool open_packet(struct pl_device *device, struct pl_error *error)
 {
     /* Protocol 0: nothing is received before bind names the interface. */
     device->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (device->fd < 0) {
+    if (device->fd < 0)
         return fail(error, "packet", "cannot open a packet socket for", device->name,
                     "this needs CAP_NET_RAW in its namespace");
-    }
     device->link_header_bytes = ETH_HLEN;
-    enum pl_status status = find_interface(device, error);
-    if (status == PL_OK)
-        status = check_interface_up(device, error);
-    if (status != PL_OK)
-        return status;
-    const int one = 1;
-    if (setsockopt(device->fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) != 0 ||
-        setsockopt(device->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) != 0) {
+    if (!find_interface(device, error) || !check_interface_up(device, error))
+        return false;
+    if (!pl_set_option(device->fd, SOL_PACKET, PACKET_VNET_HDR, 1) ||
+        !pl_set_option(device->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
         return fail(error, "packet", "the kernel is too old for the emulator on", device->name,
                     "Linux 4.20 or later is needed");
-    }
     /* Only saves time; without it the packets pass the interface's queueing discipline. */
-    (void)setsockopt(device->fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one);
-    device->stamped = setsockopt(device->fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one) == 0;
+    (void)pl_set_option(device->fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1);
+    device->stamped = pl_set_option(device->fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     enlarge_buffers(device->fd);
     struct packet_mreq promiscuous = {.mr_ifindex = (int)device->interface_index,
                                       .mr_type = PACKET_MR_PROMISC};
@@ -239,7 +217,7 @@ static enum pl_status open_packet(struct pl_device *device, struct pl_error *err
     if (setsockopt(device->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) != 0 ||
         bind(device->fd, (const struct sockaddr *)&address, sizeof address) != 0)
         return fail(error, "packet", "cannot bind to the interface", device->name, "");
-    return PL_OK;
+    return true;
 }
 
 static bool packet_dropped(struct pl_device *device, uint64_t *packets)
@@ -288,39 +266,33 @@ static bool read_dropped(struct pl_device *device, uint64_t *packets)
     return device->backend == PL_BACKEND_TUN ? tun_dropped(device, packets) : packet_dropped(device, packets);
 }
 
-enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
-                              struct pl_error *error)
+bool pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
+                    struct pl_error *error)
 {
     memset(device, 0, sizeof *device);
     device->fd = -1;
     device->netlink_fd = -1;
     device->backend = settings->backend;
     size_t length = strlen(settings->interface);
-    if (length == 0 || length >= sizeof device->name || strpbrk(settings->interface, "/ \t\n%:") != NULL) {
-        pl_error_usage(error, "'%s' is not an interface name (1 to %d characters)", settings->interface,
-                       IFNAMSIZ - 1);
-        return PL_USAGE;
-    }
+    if (length == 0 || length >= sizeof device->name || strpbrk(settings->interface, "/ \t\n%:") != NULL)
+        return pl_error_usage(error, "'%s' is not an interface name (1 to %d characters)",
+                              settings->interface, IFNAMSIZ - 1);
     memcpy(device->name, settings->interface, length);
     int own_fd = -1;
-    enum pl_status status = enter_namespace(settings->namespace_path, &own_fd, error);
-    if (status != PL_OK)
-        return status;
-    status =
+    if (!enter_namespace(settings->namespace_path, &own_fd, error))
+        return false;
+    bool open =
         settings->backend == PL_BACKEND_TUN ? open_tun(device, settings, error) : open_packet(device, error);
-    enum pl_status left = leave_namespace(own_fd, error);
-    if (status != PL_OK || left != PL_OK)
-        return status != PL_OK ? status : left;
+    if (!leave_namespace(own_fd, error) || !open)
+        return false;
     (void)read_dropped(device, &device->dropped_before); /* an existing TUN may have counted before */
-    return PL_OK;
+    return true;
 }
 
 void pl_device_close(struct pl_device *device)
 {
-    if (device->fd >= 0)
-        close(device->fd);
-    if (device->netlink_fd >= 0)
-        close(device->netlink_fd);
+    pl_close(device->fd);
+    pl_close(device->netlink_fd);
     device->fd = device->netlink_fd = -1;
 }
 

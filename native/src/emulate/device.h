@@ -34,11 +34,12 @@ struct pl_device_settings {
     uint32_t mtu_bytes;         /* TUN only; 0: leave */
 };
 
-/* Open one end; the caller is back in its own network namespace afterwards in any case. PL_USAGE: the name is
- * no interface name. PL_SETUP: the text names the namespace, device or interface and the missing requirement.
- * The caller owns `device` and closes it also after a failure. */
-enum pl_status pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
-                              struct pl_error *error);
+/* Open one end; the caller is back in its own network namespace afterwards in any case. False with
+ * `error` set: PL_USAGE where the name is no interface name, else PL_SETUP, whose text names the namespace,
+ * device or interface and the missing requirement. The caller owns `device` and closes it also after a
+ * failure. */
+bool pl_device_open(struct pl_device *device, const struct pl_device_settings *settings,
+                    struct pl_error *error);
 
 void pl_device_close(struct pl_device *device);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/control.h"
+#include "base/descriptor.h"
 #include "base/events.h"
 #include "base/json.h"
 #include "base/program.h"
@@ -104,7 +105,7 @@ static void print_settings(struct emulator *emulator)
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "settings");
     for (unsigned i = 0; i < 2; i++)
-        pl_write_link_settings(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
+        pl_link_settings_write(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
     pl_json_end_object(j);
     flush(emulator);
 }
@@ -127,7 +128,7 @@ static void change_settings(struct emulator *emulator, unsigned index, const cha
     struct pl_link *link = &emulator->forwarder.directions[index].link;
     struct pl_link_settings settings = link->settings;
     struct pl_error error = {0};
-    if (pl_link_settings_parse(&settings, DIRECTIONS[index], spec, &error) != PL_OK) {
+    if (!pl_link_settings_parse(&settings, DIRECTIONS[index], spec, &error)) {
         print_refusal(emulator, error.text);
         return;
     }
@@ -187,18 +188,7 @@ static void read_signal(struct emulator *emulator)
 
 /* ---------- the run ---------- */
 
-static enum pl_status open_signals(struct emulator *emulator, struct pl_error *error)
-{
-    emulator->signal_fd = pl_signals_open();
-    if (emulator->signal_fd < 0) {
-        pl_error_set(error, PL_RESOURCES, "signals", errno, "cannot wait for signals");
-        return PL_RESOURCES;
-    }
-    return PL_OK;
-}
-
-static enum pl_status open_all(struct emulator *emulator, const struct pl_emulation_plan *plan,
-                               struct pl_error *error)
+static bool open_all(struct emulator *emulator, const struct pl_emulation_plan *plan, struct pl_error *error)
 {
     struct pl_forwarder_plan forwarding = {
         .devices = emulator->devices,
@@ -208,26 +198,28 @@ static enum pl_status open_all(struct emulator *emulator, const struct pl_emulat
         .buffer_bytes = (uint64_t)plan->buffer_bytes,
         .spin_ns = plan->spin_ns,
     };
-    enum pl_status status = open_signals(emulator, error);
-    if (status == PL_OK)
-        status = pl_forwarder_init(&emulator->forwarder, &forwarding, error);
-    for (unsigned i = 0; i < 2 && status == PL_OK; i++) {
+    emulator->signal_fd = pl_signals_open();
+    if (emulator->signal_fd < 0)
+        return pl_error_set(error, PL_RESOURCES, "signals", errno, "cannot wait for signals");
+    if (!pl_forwarder_init(&emulator->forwarder, &forwarding, error))
+        return false;
+    for (unsigned i = 0; i < 2; i++) {
         struct pl_device_settings settings = {
             .backend = strcmp(plan->backend, "tun") == 0 ? PL_BACKEND_TUN : PL_BACKEND_PACKET,
             .namespace_path = plan->namespaces[i],
             .interface = plan->interfaces[i],
             .mtu_bytes = (uint32_t)plan->mtu_bytes,
         };
-        status = pl_device_open(&emulator->devices[i], &settings, error);
+        if (!pl_device_open(&emulator->devices[i], &settings, error))
+            return false;
     }
     /* Opened last, so that a run that cannot begin overwrites no trace. */
-    if (status == PL_OK && emulator->tracing)
-        status = pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error);
-    if (status == PL_OK && plan->control[0] != '\0') {
+    if (emulator->tracing &&
+        !pl_trace_open(&emulator->trace, plan->trace, (uint64_t)plan->trace_limit_bytes, error))
+        return false;
+    if (plan->control[0] != '\0')
         emulator->control = pl_control_open(STDIN_FILENO, error);
-        status = emulator->control == NULL ? PL_RESOURCES : PL_OK;
-    }
-    return status;
+    return plan->control[0] == '\0' || emulator->control != NULL;
 }
 
 static void close_all(struct emulator *emulator)
@@ -238,8 +230,7 @@ static void close_all(struct emulator *emulator)
     pl_device_close(&emulator->devices[1]);
     if (emulator->control != NULL)
         pl_control_close(emulator->control);
-    if (emulator->signal_fd >= 0)
-        close(emulator->signal_fd);
+    pl_close(emulator->signal_fd);
     pl_json_release(&emulator->json);
 }
 
@@ -253,7 +244,7 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
             {.fd = emulator->control == NULL ? -1 : pl_control_fd(emulator->control), .events = POLLIN},
         };
         bool busy = false;
-        if (pl_forwarder_step(&emulator->forwarder, &busy, error) != PL_OK) {
+        if (!pl_forwarder_step(&emulator->forwarder, &busy, error)) {
             emulator->ending = ENDING_DEVICE;
             emulator->reason = error->text;
             return PL_ENDED;
@@ -277,7 +268,7 @@ static enum pl_status carry(struct emulator *emulator, struct pl_error *error)
 static int run(struct emulator *emulator, const struct pl_emulation_plan *plan)
 {
     struct pl_error error = {0};
-    if (open_all(emulator, plan, &error) != PL_OK)
+    if (!open_all(emulator, plan, &error))
         return pl_error_report(&error, NAME);
     /* Without this the kernel adds up to 50 us to each sleep. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

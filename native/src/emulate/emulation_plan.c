@@ -51,30 +51,23 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
     return pl_options_parse(&options, argc, argv, error);
 }
 
-static enum pl_status refuse(struct pl_error *error, const char *text)
-{
-    pl_error_usage(error, "%s", text);
-    return PL_USAGE;
-}
-
-static enum pl_status check_plan(struct pl_emulation_plan *plan, struct pl_error *error)
+static bool check_plan(struct pl_emulation_plan *plan, struct pl_error *error)
 {
     if (strcmp(plan->backend, "tun") != 0 && strcmp(plan->backend, "packet") != 0)
-        return refuse(error, "--backend must be tun or packet");
+        return pl_error_usage(error, "--backend must be tun or packet");
     if (plan->control[0] != '\0' && strcmp(plan->control, "stdin") != 0)
-        return refuse(error, "--control must be stdin");
+        return pl_error_usage(error, "--control must be stdin");
     if (strcmp(plan->namespaces[0], plan->namespaces[1]) == 0 &&
         strcmp(plan->interfaces[0], plan->interfaces[1]) == 0)
-        return refuse(error, "--interface-a and --interface-b are the same interface of the same namespace");
-    enum pl_status status = pl_link_settings_parse(&plan->settings[0], "--forward", plan->specs[0], error);
-    if (status == PL_OK)
-        status = pl_link_settings_parse(&plan->settings[1], "--reverse", plan->specs[1], error);
-    return status;
+        return pl_error_usage(error,
+                              "--interface-a and --interface-b are the same interface of the same namespace");
+    return pl_link_settings_parse(&plan->settings[0], "--forward", plan->specs[0], error) &&
+           pl_link_settings_parse(&plan->settings[1], "--reverse", plan->specs[1], error);
 }
 
 enum pl_options_outcome pl_emulation_plan_parse(struct pl_emulation_plan *plan, int argc, char **argv,
                                                 struct pl_error *error)
 {
     enum pl_options_outcome outcome = parse_options(plan, argc, argv, error);
-    return outcome == PL_OPTIONS_OK && check_plan(plan, error) != PL_OK ? PL_OPTIONS_WRONG : outcome;
+    return outcome == PL_OPTIONS_OK && !check_plan(plan, error) ? PL_OPTIONS_WRONG : outcome;
 }

@@ -40,28 +40,3 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     pl_histogram_write_summary(&direction->lateness, j, "late_ns");
     pl_json_end_object(j);
 }
-
-void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings)
-{
-    pl_json_begin_object(j, key);
-    pl_json_u64(j, "rate_bits_per_s", settings->rate_bits_per_s);
-    pl_json_u64(j, "delay_ns", settings->delay_ns);
-    pl_json_u64(j, "queue_bytes", settings->queue_bytes);
-    pl_json_double(j, "loss_ratio", settings->loss_ratio);
-    pl_json_u64(j, "jitter_ns", settings->jitter_ns);
-    pl_json_u64(j, "slice_ns", settings->slice_ns);
-    pl_json_double(j, "ge_enter_ratio", settings->ge_enter_ratio);
-    pl_json_double(j, "ge_leave_ratio", settings->ge_leave_ratio);
-    pl_json_double(j, "ge_loss_ratio", settings->ge_loss_ratio);
-    pl_json_double(j, "reorder_ratio", settings->reorder_ratio);
-    pl_json_u64(j, "reorder_ns", settings->reorder_ns);
-    pl_json_double(j, "duplicate_ratio", settings->duplicate_ratio);
-    pl_json_u64(j, "cross_bits_per_s", settings->cross_bits_per_s);
-    pl_json_u64(j, "ecn_bytes", settings->ecn_bytes);
-    pl_json_u64(j, "lines", settings->lines);
-    pl_json_u64(j, "line_delay_ns", settings->line_delay_ns);
-    pl_json_string(j, "aqm", pl_aqm_name(settings->aqm));
-    pl_json_u64(j, "target_ns", settings->target_ns);
-    pl_json_u64(j, "interval_ns", settings->interval_ns);
-    pl_json_end_object(j);
-}

@@ -1,4 +1,4 @@
-/* Counters and settings of the emulator as JSON members (PROTOCOL.md, `emulate`). */
+/* Counters of the emulator as JSON members (PROTOCOL.md, `emulate`). */
 #pragma once
 
 #include "base/json.h"
@@ -11,6 +11,3 @@ void pl_write_trace(struct pl_json *j, const char *key, const struct pl_trace *t
 /* The counters of one direction; `socket_dropped` is read from the device now, null where the kernel does not
  * report it. */
 void pl_write_direction(struct pl_json *j, const char *key, const struct pl_direction *direction);
-
-/* All keys of a SPEC. */
-void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_link_settings *settings);

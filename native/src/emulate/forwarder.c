@@ -13,8 +13,8 @@ static const pl_ns SPIN_BUDGET_NS_MAX = 5 * PL_NS_PER_MS;
 static const pl_ns SPIN_SHARE = 10;   /* a tenth of the time */
 static const pl_ns BATCH_NS = 100000; /* packets that arrive in this time are read together */
 
-enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
-                                 struct pl_error *error)
+bool pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
+                       struct pl_error *error)
 {
     memset(forwarder, 0, sizeof *forwarder);
     struct pl_packet_pool *pool = &forwarder->pool;
@@ -38,11 +38,8 @@ enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl
     forwarder->spin_ns = plan->spin_ns;
     forwarder->budget_at_ns = pl_now_ns();
     forwarder->written_ns = forwarder->budget_at_ns;
-    if (forwarder->read_small == NULL || forwarder->read_big == NULL) {
-        pl_error_set(error, PL_RESOURCES, "buffers", ENOMEM, "no memory for packet buffers");
-        return PL_RESOURCES;
-    }
-    return PL_OK;
+    return (forwarder->read_small != NULL && forwarder->read_big != NULL) ||
+           pl_error_set(error, PL_RESOURCES, "buffers", ENOMEM, "no memory for packet buffers");
 }
 
 static void release(struct pl_forwarder *forwarder, struct pl_packet *packet)
@@ -111,16 +108,15 @@ static void arrive(struct pl_forwarder *forwarder, struct pl_direction *directio
         pl_packet_release(&forwarder->pool, packet);
 }
 
-static enum pl_status fail_device(const struct pl_device *device, const char *doing, struct pl_error *error)
+static bool fail_device(const struct pl_device *device, const char *doing, struct pl_error *error)
 {
     int errno_value = errno;
-    pl_error_set(error, PL_ENDED, "device", errno_value, "%s the interface '%s' failed%s", doing,
-                 device->name, pl_device_is_gone(errno_value) ? ", it is down or gone" : "");
-    return PL_ENDED;
+    return pl_error_set(error, PL_ENDED, "device", errno_value, "%s the interface '%s' failed%s", doing,
+                        device->name, pl_device_is_gone(errno_value) ? ", it is down or gone" : "");
 }
 
-static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
-                              struct pl_error *error)
+static bool receive(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
+                    struct pl_error *error)
 {
     for (unsigned i = 0; i < BATCH_PACKETS; i++) {
         struct iovec parts[2] = {
@@ -133,14 +129,14 @@ static enum pl_status receive(struct pl_forwarder *forwarder, struct pl_directio
         if (got > 0)
             arrive(forwarder, direction, (size_t)got, arrived_ns);
         else if (got == 0 || errno == EAGAIN || errno == EINTR)
-            return PL_OK;
+            return true;
         else if (errno == EINVAL && direction->from->backend == PL_BACKEND_PACKET)
             direction->counters.unreadable_packets++;
         else
             return fail_device(direction->from, "reading from", error);
         *busy = true;
     }
-    return PL_OK;
+    return true;
 }
 
 /* ---------- delivery ---------- */
@@ -162,8 +158,8 @@ static bool write_delivery(struct pl_forwarder *forwarder, struct pl_direction *
     return written;
 }
 
-static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
-                              struct pl_error *error)
+static bool deliver(struct pl_forwarder *forwarder, struct pl_direction *direction, bool *busy,
+                    struct pl_error *error)
 {
     pl_ns now_ns = pl_now_ns();
     for (unsigned i = 1; i <= 2 * BATCH_PACKETS; i++) {
@@ -171,7 +167,7 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
         pl_ns lead_ns =
             pl_delivery_latency_lead_ns(&direction->delivery_latency, forwarder->written_ns, now_ns);
         if (delivery == NULL || delivery->due_ns - lead_ns > now_ns)
-            return PL_OK;
+            return true;
         *busy = true;
         pl_histogram_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
         bool written = write_delivery(forwarder, direction, delivery, &now_ns);
@@ -185,18 +181,16 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
         if (i % CLOCK_EVERY_PACKETS == 0)
             now_ns = pl_now_ns();
     }
-    return PL_OK;
+    return true;
 }
 
-enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, struct pl_error *error)
+bool pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, struct pl_error *error)
 {
-    enum pl_status status = PL_OK;
+    struct pl_direction *directions = forwarder->directions;
     *busy = false;
-    for (unsigned i = 0; i < 2 && status == PL_OK; i++)
-        status = deliver(forwarder, &forwarder->directions[i], busy, error);
-    for (unsigned i = 0; i < 2 && status == PL_OK; i++)
-        status = receive(forwarder, &forwarder->directions[i], busy, error);
-    return status;
+    return deliver(forwarder, &directions[0], busy, error) &&
+           deliver(forwarder, &directions[1], busy, error) &&
+           receive(forwarder, &directions[0], busy, error) && receive(forwarder, &directions[1], busy, error);
 }
 
 /* ---------- waiting ---------- */

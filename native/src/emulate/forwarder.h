@@ -29,17 +29,18 @@ struct pl_forwarder_plan {
     pl_ns spin_ns;         /* spin for this time before a delivery; 0: only sleep */
 };
 
-/* Allocate and touch the first buffers. PL_RESOURCES: no memory. Call pl_forwarder_free also after a failure.
+/* Allocate and touch the first buffers. False with `error` set: no memory. Call pl_forwarder_free also after
+ * a failure.
  */
-enum pl_status pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
-                                 struct pl_error *error);
+bool pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
+                       struct pl_error *error);
 
 /* Free everything that init allocated, and the waiting packets. */
 void pl_forwarder_free(struct pl_forwarder *forwarder);
 
-/* Read pending packets and write due deliveries once, a bounded number. `*busy`: there may be more. PL_ENDED:
- * a device is gone, which the text names. */
-enum pl_status pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, struct pl_error *error);
+/* Read pending packets and write due deliveries once, a bounded number. `*busy`: there may be more. False
+ * with `error` (PL_ENDED): a device is gone, which the text names. */
+bool pl_forwarder_step(struct pl_forwarder *forwarder, bool *busy, struct pl_error *error);
 
 struct pollfd;
 

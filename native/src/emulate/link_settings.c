@@ -26,44 +26,67 @@ struct key {
 #field, offsetof(struct pl_link_settings, field), kind, maximum                                      \
     }
 
+/* In the order in which records state them. */
+static const struct key keys[] = {
+    PL_KEY(rate_bits_per_s, KIND_INTEGER, 1000000000000),
+    PL_KEY(delay_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(queue_bytes, KIND_INTEGER, 1000000000000),
+    PL_KEY(loss_ratio, KIND_RATIO, 1),
+    PL_KEY(jitter_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(slice_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(ge_enter_ratio, KIND_RATIO, 1),
+    PL_KEY(ge_leave_ratio, KIND_RATIO, 1),
+    PL_KEY(ge_loss_ratio, KIND_RATIO, 1),
+    PL_KEY(reorder_ratio, KIND_RATIO, 1),
+    PL_KEY(reorder_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(duplicate_ratio, KIND_RATIO, 1),
+    PL_KEY(cross_bits_per_s, KIND_INTEGER, 1000000000000),
+    PL_KEY(ecn_bytes, KIND_INTEGER, 1000000000000),
+    PL_KEY(lines, KIND_INTEGER, PL_LINES_MAX),
+    PL_KEY(line_delay_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(aqm, KIND_AQM, 0),
+    PL_KEY(target_ns, KIND_INTEGER, TIME_NS_MAX),
+    PL_KEY(interval_ns, KIND_INTEGER, TIME_NS_MAX),
+};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
 static const struct key *find_key(const char *name)
 {
-    static const struct key keys[] = {
-        PL_KEY(rate_bits_per_s, KIND_INTEGER, 1000000000000),
-        PL_KEY(queue_bytes, KIND_INTEGER, 1000000000000),
-        PL_KEY(delay_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(jitter_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(reorder_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(slice_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(cross_bits_per_s, KIND_INTEGER, 1000000000000),
-        PL_KEY(ecn_bytes, KIND_INTEGER, 1000000000000),
-        PL_KEY(target_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(interval_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(lines, KIND_INTEGER, PL_LINES_MAX),
-        PL_KEY(line_delay_ns, KIND_INTEGER, TIME_NS_MAX),
-        PL_KEY(loss_ratio, KIND_RATIO, 1),
-        PL_KEY(ge_enter_ratio, KIND_RATIO, 1),
-        PL_KEY(ge_leave_ratio, KIND_RATIO, 1),
-        PL_KEY(ge_loss_ratio, KIND_RATIO, 1),
-        PL_KEY(reorder_ratio, KIND_RATIO, 1),
-        PL_KEY(duplicate_ratio, KIND_RATIO, 1),
-        PL_KEY(aqm, KIND_AQM, 0),
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    for (size_t i = 0; i < KEYS; i++)
         if (strcmp(keys[i].name, name) == 0)
             return &keys[i];
     return NULL;
 }
 
-const char *pl_aqm_name(enum pl_aqm aqm)
+static const char *aqm_name(enum pl_aqm aqm)
 {
     return aqm == PL_AQM_CODEL ? "codel" : "none";
+}
+
+void pl_link_settings_write(struct pl_json *j, const char *key, const struct pl_link_settings *settings)
+{
+    pl_json_begin_object(j, key);
+    for (size_t i = 0; i < KEYS; i++) {
+        const unsigned char *field = (const unsigned char *)settings + keys[i].offset;
+        uint64_t integer;
+        double ratio;
+        if (keys[i].kind == KIND_AQM) {
+            pl_json_string(j, keys[i].name, aqm_name(settings->aqm));
+        } else if (keys[i].kind == KIND_RATIO) {
+            memcpy(&ratio, field, sizeof ratio);
+            pl_json_double(j, keys[i].name, ratio);
+        } else {
+            memcpy(&integer, field, sizeof integer);
+            pl_json_u64(j, keys[i].name, integer);
+        }
+    }
+    pl_json_end_object(j);
 }
 
 static bool parse_aqm(const char *value, enum pl_aqm *aqm)
 {
     for (enum pl_aqm known = PL_AQM_NONE; known <= PL_AQM_CODEL; known++) {
-        if (strcmp(value, pl_aqm_name(known)) == 0) {
+        if (strcmp(value, aqm_name(known)) == 0) {
             *aqm = known;
             return true;
         }
@@ -83,51 +106,46 @@ static bool read_word(const char **text, const char *delimiters, char *word, siz
     return true;
 }
 
-static enum pl_status apply_setting(struct pl_link_settings *settings, const struct key *key,
-                                    const char *name, const char *value, struct pl_error *error)
+static bool apply_setting(struct pl_link_settings *settings, const struct key *key, const char *name,
+                          const char *value, struct pl_error *error)
 {
     unsigned char *field = (unsigned char *)settings + key->offset;
     int64_t integer = 0;
     double ratio = 0.0;
     if (key->kind == KIND_RATIO && pl_parse_double(value, 0.0, 1.0, &ratio)) {
         memcpy(field, &ratio, sizeof ratio);
-        return PL_OK;
+        return true;
     }
     if (key->kind == KIND_INTEGER && pl_parse_int64(value, 0, key->maximum, &integer)) {
         memcpy(field, &integer, sizeof integer);
-        return PL_OK;
+        return true;
     }
-    if (key->kind == KIND_AQM) {
-        if (parse_aqm(value, &settings->aqm))
-            return PL_OK;
-        pl_error_usage(error, "%s: %s must be none or codel, not '%s'", name, key->name, value);
-        return PL_USAGE;
-    }
-    pl_error_usage(error, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
-                   key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->maximum, value);
-    return PL_USAGE;
+    if (key->kind == KIND_AQM)
+        return parse_aqm(value, &settings->aqm) ||
+               pl_error_usage(error, "%s: %s must be none or codel, not '%s'", name, key->name, value);
+    return pl_error_usage(error, "%s: %s must be %s from 0 to %lld, not '%s'", name, key->name,
+                          key->kind == KIND_RATIO ? "a number" : "an integer", (long long)key->maximum,
+                          value);
 }
 
 /* Apply defaults and check the settings together. */
-static enum pl_status apply_defaults(struct pl_link_settings *settings, const char *name,
-                                     struct pl_error *error)
+static bool apply_defaults(struct pl_link_settings *settings, const char *name, struct pl_error *error)
 {
     if (settings->aqm != PL_AQM_CODEL)
-        return PL_OK;
+        return true;
     if (settings->target_ns == 0)
         settings->target_ns = CODEL_TARGET_NS;
     if (settings->interval_ns == 0)
         settings->interval_ns = CODEL_INTERVAL_NS;
-    if (settings->target_ns > settings->interval_ns) {
-        pl_error_usage(error, "%s: target_ns is %llu, above interval_ns, which is %llu", name,
-                       (unsigned long long)settings->target_ns, (unsigned long long)settings->interval_ns);
-        return PL_USAGE;
-    }
-    return PL_OK;
+    if (settings->target_ns > settings->interval_ns)
+        return pl_error_usage(error, "%s: target_ns is %llu, above interval_ns, which is %llu", name,
+                              (unsigned long long)settings->target_ns,
+                              (unsigned long long)settings->interval_ns);
+    return true;
 }
 
-enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
-                                      struct pl_error *error)
+bool pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
+                            struct pl_error *error)
 {
     struct pl_link_settings changed = *settings;
     bool seen[sizeof changed] = {false}; /* by offset of the field */
@@ -135,32 +153,23 @@ enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const c
     while (*at != '\0') {
         char word[KEY_BYTES_MAX];
         char value[VALUE_BYTES_MAX];
-        if (!read_word(&at, "=,", word, sizeof word) || *at != '=') {
-            pl_error_usage(error, "%s: expected key=value,... and found '%.60s'", name, spec);
-            return PL_USAGE;
-        }
+        if (!read_word(&at, "=,", word, sizeof word) || *at != '=')
+            return pl_error_usage(error, "%s: expected key=value,... and found '%.60s'", name, spec);
         at++;
         const struct key *key = find_key(word);
-        if (key == NULL || seen[key->offset]) {
-            pl_error_usage(error, "%s: %s '%s'", name,
-                           key == NULL ? "there is no link setting" : "given twice:", word);
-            return PL_USAGE;
-        }
+        if (key == NULL || seen[key->offset])
+            return pl_error_usage(error, "%s: %s '%s'", name,
+                                  key == NULL ? "there is no link setting" : "given twice:", word);
         seen[key->offset] = true;
-        if (!read_word(&at, ",", value, sizeof value)) {
-            pl_error_usage(error, "%s: the value of %s is too long", name, key->name);
-            return PL_USAGE;
-        }
-        enum pl_status status = apply_setting(&changed, key, name, value, error);
-        if (status != PL_OK)
-            return status;
-        if (*at == ',' && *++at == '\0') {
-            pl_error_usage(error, "%s: nothing follows the last comma", name);
-            return PL_USAGE;
-        }
+        if (!read_word(&at, ",", value, sizeof value))
+            return pl_error_usage(error, "%s: the value of %s is too long", name, key->name);
+        if (!apply_setting(&changed, key, name, value, error))
+            return false;
+        if (*at == ',' && *++at == '\0')
+            return pl_error_usage(error, "%s: nothing follows the last comma", name);
     }
-    enum pl_status status = apply_defaults(&changed, name, error);
-    if (status == PL_OK)
-        *settings = changed;
-    return status;
+    if (!apply_defaults(&changed, name, error))
+        return false;
+    *settings = changed;
+    return true;
 }

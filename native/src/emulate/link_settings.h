@@ -1,9 +1,11 @@
 /* The settings of one direction of an emulated link, and their text form. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 enum { PL_LINES_MAX = 16 };
 
@@ -30,10 +32,11 @@ struct pl_link_settings {
 };
 
 /* Overwrite the keys named in `spec` ("key=value,..."; empty: none) and leave the others. CoDel's times of 0
- * become 5 ms and 100 ms (RFC 8289, 4.4). PL_USAGE names the wrong key as `name`: unknown, given twice, not a
- * number, out of range, or a target above the interval; `settings` is then unchanged. */
-enum pl_status pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
-                                      struct pl_error *error);
+ * become 5 ms and 100 ms (RFC 8289, 4.4). False with `error` (PL_USAGE) naming the wrong key as `name`:
+ * unknown, given twice, not a number, out of range, or a target above the interval; `settings` is then
+ * unchanged. */
+bool pl_link_settings_parse(struct pl_link_settings *settings, const char *name, const char *spec,
+                            struct pl_error *error);
 
-/* "none", "codel". Static storage. */
-const char *pl_aqm_name(enum pl_aqm aqm);
+/* All keys of a SPEC, as an object. */
+void pl_link_settings_write(struct pl_json *j, const char *key, const struct pl_link_settings *settings);

@@ -25,14 +25,12 @@ static bool write_all(int fd, const unsigned char *bytes, size_t count)
     return true;
 }
 
-static enum pl_status fail(struct pl_error *error, const char *path, const char *what, int errno_value)
+static bool fail(struct pl_error *error, const char *path, const char *what, int errno_value)
 {
-    pl_error_set(error, PL_SETUP, "trace", errno_value, "the trace '%.120s' %s", path, what);
-    return PL_SETUP;
+    return pl_error_set(error, PL_SETUP, "trace", errno_value, "the trace '%.120s' %s", path, what);
 }
 
-enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes,
-                             struct pl_error *error)
+bool pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes, struct pl_error *error)
 {
     memset(trace, 0, sizeof *trace);
     /* Non-blocking: opening a pipe without a reader would block before it could be refused. */
@@ -54,7 +52,7 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
         return fail(error, path, "cannot be written", errno);
     uint64_t room_bytes = maximum_bytes > sizeof header ? maximum_bytes - sizeof header : 0;
     trace->records_left = room_bytes / PL_TRACE_RECORD_BYTES;
-    return PL_OK;
+    return true;
 }
 
 void pl_trace_add(struct pl_trace *trace, const struct pl_trace_packet *packet,

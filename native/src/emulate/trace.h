@@ -32,11 +32,10 @@ struct pl_trace {
     unsigned char buffer[PL_TRACE_BUFFER_RECORDS * PL_TRACE_RECORD_BYTES];
 };
 
-/* Create or overwrite the file `path`, which will not exceed `maximum_bytes`, and write the header. PL_SETUP,
- * stage "trace": the text names the file. Call pl_trace_close also after a failure; a zeroed struct whose
- * `fd` is -1 is closed. */
-enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes,
-                             struct pl_error *error);
+/* Create or overwrite the file `path`, which will not exceed `maximum_bytes`, and write the header. False
+ * with `error` (PL_SETUP, stage "trace") naming the file. Call pl_trace_close also after a failure; a zeroed
+ * struct whose `fd` is -1 is closed. */
+bool pl_trace_open(struct pl_trace *trace, const char *path, uint64_t maximum_bytes, struct pl_error *error);
 
 /* Record the decision about one packet. Allocates nothing; writes when the buffer is full. */
 void pl_trace_add(struct pl_trace *trace, const struct pl_trace_packet *packet,

@@ -10,7 +10,7 @@ static struct pl_link_settings settings_of(const char *spec)
 {
     struct pl_link_settings settings = {0};
     struct pl_error error = {0};
-    CHECK_EQUAL(pl_link_settings_parse(&settings, "--forward", spec, &error), PL_OK);
+    CHECK(pl_link_settings_parse(&settings, "--forward", spec, &error));
     return settings;
 }
 
@@ -38,23 +38,21 @@ static void check_parsing(void)
     CHECK_EQUAL(settings.queue_bytes, 0);
 
     struct pl_error error = {0};
-    CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "queue_bytes=250000", &error), PL_OK);
+    CHECK(pl_link_settings_parse(&settings, "forward", "queue_bytes=250000", &error));
     CHECK_EQUAL(settings.queue_bytes, 250000);
     CHECK_EQUAL(settings.rate_bits_per_s, 40000000); /* other keys are unchanged */
     CHECK(settings.aqm == PL_AQM_NONE);
     CHECK_EQUAL(settings.target_ns, 0);
 
-    CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "aqm=codel,ecn_bytes=30000", &error), PL_OK);
+    CHECK(pl_link_settings_parse(&settings, "forward", "aqm=codel,ecn_bytes=30000", &error));
     CHECK(settings.aqm == PL_AQM_CODEL);
     CHECK_EQUAL(settings.ecn_bytes, 30000);
     CHECK_EQUAL(settings.target_ns, 5000000); /* RFC 8289, 4.4 */
     CHECK_EQUAL(settings.interval_ns, 100000000);
-    CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "target_ns=7000000", &error), PL_OK);
+    CHECK(pl_link_settings_parse(&settings, "forward", "target_ns=7000000", &error));
     CHECK_EQUAL(settings.target_ns, 7000000);
-    CHECK_EQUAL(pl_link_settings_parse(&settings, "forward", "aqm=none", &error), PL_OK);
+    CHECK(pl_link_settings_parse(&settings, "forward", "aqm=none", &error));
     CHECK(settings.aqm == PL_AQM_NONE);
-    CHECK_TEXT(pl_aqm_name(PL_AQM_NONE), "none");
-    CHECK_TEXT(pl_aqm_name(PL_AQM_CODEL), "codel");
 }
 
 static void check_refusals(void)
@@ -80,7 +78,7 @@ static void check_refusals(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pl_link_settings settings = {.delay_ns = 7};
         struct pl_error error = {0};
-        CHECK_EQUAL(pl_link_settings_parse(&settings, "--forward", cases[i].spec, &error), PL_USAGE);
+        CHECK(!pl_link_settings_parse(&settings, "--forward", cases[i].spec, &error));
         CHECK_TEXT(error.text, cases[i].text);
         CHECK_EQUAL(settings.delay_ns, 7);
     }
