@@ -6,9 +6,8 @@
 
 #include "datagrams/datagram_flow.h"
 #include "datagrams/datagram_link.h"
-#include "datagrams/datagram_records.h"
+#include "datagrams/datagram_report.h"
 #include "datagrams/datagram_samples.h"
-#include "datagrams/datagram_text.h"
 #include "datagrams/datagram_worker.h"
 #include "flow/flow.h"
 #include "flow/stream.h"
@@ -48,14 +47,14 @@ static const struct pl_kind_counts counts = {
     .free = pl_datagram_samples_free,
     .take = pl_datagram_samples_take,
     .close_interval = pl_datagram_samples_close_interval,
-    .write_settings = pl_datagram_records_settings,
-    .write_interval = pl_datagram_records_interval,
-    .write_phase = pl_datagram_records_phase,
-    .write_result = pl_datagram_records_result,
-    .print_settings = pl_datagram_text_settings,
-    .print_headings = pl_datagram_text_headings,
-    .print_interval = pl_datagram_text_interval,
-    .print_result = pl_datagram_text_result,
+    .write_settings = pl_datagram_write_settings,
+    .write_interval = pl_datagram_write_interval,
+    .write_phase = pl_datagram_write_phase,
+    .write_result = pl_datagram_write_result,
+    .print_settings = pl_datagram_print_settings,
+    .print_headings = pl_datagram_print_headings,
+    .print_interval = pl_datagram_print_interval,
+    .print_result = pl_datagram_print_result,
 };
 
 /* Without has_all(): a flow of datagrams is by time. */

@@ -221,3 +221,17 @@ bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint
     }
     return known;
 }
+
+void pl_counters_write(struct pl_json *j, const struct pl_counters *counters, const char *const *names,
+                       size_t count, pl_find_numbers *find, int phase)
+{
+    for (size_t n = 0; n < count; n++) {
+        pl_json_begin_array(j, names[n]);
+        for (uint32_t s = 0; s < counters->count; s++) {
+            int64_t numbers[PL_NUMBERS_MAX];
+            find(counters, s, phase, numbers);
+            pl_json_known_i64(j, NULL, numbers[n]);
+        }
+        pl_json_end_array(j);
+    }
+}

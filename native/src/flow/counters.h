@@ -77,3 +77,13 @@ const struct pl_byte_counters *pl_counters_reported(const struct pl_counters *co
 int64_t pl_counters_effective_window(const struct pl_counters *counters, uint32_t stream);
 /* A field of TCP_INFO summed over the streams; false when no stream has it. */
 bool pl_counters_sum(const struct pl_counters *counters, const char *field, uint64_t *sum);
+
+/* Finds numbers of one stream, which belong to a phase or to none; a negative one is not known. */
+typedef void pl_find_numbers(const struct pl_counters *counters, uint32_t stream, int phase,
+                             int64_t *numbers);
+
+enum { PL_NUMBERS_MAX = 8 };
+
+/* An array for each of the first `count` numbers: of all streams, null where it is not known. */
+void pl_counters_write(struct pl_json *j, const struct pl_counters *counters, const char *const *names,
+                       size_t count, pl_find_numbers *find, int phase);

@@ -3,9 +3,8 @@
 #include "flow/stream.h"
 #include "messages/endpoint.h"
 #include "messages/message_flow.h"
-#include "messages/message_records.h"
+#include "messages/message_report.h"
 #include "messages/message_samples.h"
-#include "messages/message_text.h"
 #include "messages/message_worker.h"
 
 static void *open_endpoints(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
@@ -41,12 +40,12 @@ static const struct pl_kind_counts counts = {
     .take = pl_message_samples_take,
     .close_interval = pl_message_samples_close_interval,
     .collect = pl_message_samples_collect,
-    .write_settings = pl_message_records_settings,
-    .write_interval = pl_message_records_interval,
-    .write_phase = pl_message_records_phase,
-    .write_result = pl_message_records_result,
-    .print_settings = pl_message_text_settings,
-    .print_result = pl_message_text_result,
+    .write_settings = pl_message_write_settings,
+    .write_interval = pl_message_write_interval,
+    .write_phase = pl_message_write_phase,
+    .write_result = pl_message_write_result,
+    .print_settings = pl_message_print_settings,
+    .print_result = pl_message_print_result,
 };
 
 const struct pl_flow_kind pl_message_kind = {

@@ -10,10 +10,7 @@
 #include "base/subcommands.h"
 #include "base/token.h"
 #include "probe/ping_flags.h"
-#include "probe/ping_records.h"
-#include "probe/ping_text.h"
-#include "probe/probe_socket.h"
-#include "probe/probe_table.h"
+#include "probe/ping_report.h"
 
 /* The defaults: ping(8)'s, and a size that holds the head of a probe to an echo. */
 #define ICMP_PAYLOAD_BYTES 56
@@ -26,15 +23,13 @@ struct ping {
     struct pl_probe_table *table;
     struct pl_probe_intervals *intervals; /* NULL: each probe has its record */
     struct pl_probe_socket socket;
-    struct pl_json json;
     pl_ns start_ns;
     uint64_t next; /* sequence of the next probe */
     bool sending;
-    bool written;       /* false once the output is gone */
     const char *reason; /* why it ends early */
     struct pl_ping_counts counts;
     struct pl_histogram send_lateness;
-    struct pl_ping_text text; /* for people */
+    struct pl_ping_report report;
 };
 
 static bool read_settings(const struct ping *ping, struct pl_probe_settings *settings, struct pl_error *error)
@@ -94,45 +89,22 @@ static bool open_socket(struct ping *ping, struct pl_error *error)
         "give --port (and --token) of an echo to probe by UDP");
 }
 
-static void write_start(struct ping *ping)
-{
-    const char *address = ping->flags.address;
-    ping->written = ping->flags.human
-                        ? pl_ping_text_start(address, &ping->socket)
-                        : pl_ping_records_start(&ping->json, address, &ping->socket, ping->start_ns);
-}
-
 /* With `ends`, also an interval whose probes are not all answered or lost. */
 static void write_intervals(struct ping *ping, bool ends)
 {
     const struct pl_probe_interval *interval;
     while ((interval = pl_probe_intervals_next(ping->intervals, ends)) != NULL)
-        ping->written = pl_ping_records_interval(&ping->json, interval) && ping->written;
+        pl_ping_report_interval(&ping->report, interval);
 }
 
 static void write_probe(struct ping *ping, const struct pl_probe *probe)
 {
-    if (ping->intervals != NULL) {
-        pl_probe_intervals_add(ping->intervals, probe);
-        write_intervals(ping, false);
+    if (ping->intervals == NULL) {
+        pl_ping_report_probe(&ping->report, probe);
         return;
     }
-    bool written = ping->flags.human ? pl_ping_text_probe(&ping->text, probe, ping->flags.interval_ns)
-                                     : pl_ping_records_probe(&ping->json, probe);
-    ping->written = written && ping->written;
-}
-
-static void write_late(struct ping *ping, const struct pl_probe *probe)
-{
-    bool written = ping->flags.human ? pl_ping_text_late(&ping->text, probe, ping->flags.interval_ns)
-                                     : pl_ping_records_late(&ping->json, probe);
-    ping->written = written && ping->written;
-}
-
-static void write_overdue(struct ping *ping, const struct pl_probe *probe)
-{
-    if (!ping->flags.human)
-        ping->written = pl_ping_records_overdue(&ping->json, probe, ping->flags.overdue_ns) && ping->written;
+    pl_probe_intervals_add(ping->intervals, probe);
+    write_intervals(ping, false);
 }
 
 static void write_result(struct ping *ping)
@@ -142,10 +114,8 @@ static void write_result(struct ping *ping)
     ping->counts.sent = ping->next - ping->counts.send_errors;
     ping->counts.timeout_ns = pl_probe_table_timeout_ns(ping->table);
     ping->counts.ended_ns = pl_now_ns() - ping->start_ns;
-    bool written = ping->flags.human ? pl_ping_text_result(&ping->text, &ping->counts)
-                                     : pl_ping_records_result(&ping->json, ping->reason, ping->socket.method,
-                                                              &ping->counts, &ping->send_lateness);
-    ping->written = written && ping->written;
+    pl_ping_report_result(&ping->report, ping->reason, ping->socket.method, &ping->counts,
+                          &ping->send_lateness);
     bool unanswered = ping->counts.received == 0 && ping->counts.sent > 0;
     if (ping->flags.human && ping->socket.method == PL_PROBE_UDP && unanswered)
         (void)fprintf(stderr, "pathlab-engine: no reply: check that an echo of the same PathLab runs there, "
@@ -207,13 +177,13 @@ static void read_answers(struct ping *ping)
             ping->counts.reordered += probe.reordered;
             if (ping->flags.overdue_ns > 0 && probe.rtt_ns > ping->flags.overdue_ns &&
                 !pl_probe_table_was_overdue(ping->table, probe.sequence))
-                write_overdue(ping, &probe);
+                pl_ping_report_overdue(&ping->report, &probe, ping->flags.overdue_ns);
             write_probe(ping, &probe);
             break;
         case PL_LATE:
             ping->counts.late++;
             if (probe.answered)
-                write_late(ping, &probe);
+                pl_ping_report_late(&ping->report, &probe);
             break;
         case PL_DUPLICATE:
             ping->counts.duplicates++;
@@ -268,7 +238,7 @@ static void run_probes(struct ping *ping, struct pl_error *error)
 {
     struct pl_probe lost;
     struct pl_wait wait = {.fds = {ping->socket.fd, -1}};
-    while (ping->written && ping->reason == NULL && error->status == PL_OK) {
+    while (ping->report.written && ping->reason == NULL && error->status == PL_OK) {
         pl_ns next_ns = next_event_ns(ping);
         if (next_ns == INT64_MAX)
             return;
@@ -278,7 +248,7 @@ static void run_probes(struct ping *ping, struct pl_error *error)
         pl_ns now_ns = pl_now_ns() - ping->start_ns;
         while (ping->flags.overdue_ns > 0 &&
                pl_probe_table_overdue(ping->table, ping->flags.overdue_ns, now_ns, &lost))
-            write_overdue(ping, &lost);
+            pl_ping_report_overdue(&ping->report, &lost, ping->flags.overdue_ns);
         while (pl_probe_table_give_up(ping->table, now_ns, &lost))
             write_probe(ping, &lost);
         if (intended_ns(ping) <= now_ns && pl_probe_table_has_room(ping->table))
@@ -305,12 +275,15 @@ static int run(struct ping *ping, struct pl_error *error)
     }
     ping->sending = true;
     ping->start_ns = pl_now_ns();
-    write_start(ping);
+    ping->report.human = ping->flags.human;
+    ping->report.written = true;
+    ping->report.interval_ns = ping->flags.interval_ns;
+    pl_ping_report_start(&ping->report, ping->flags.address, &ping->socket, ping->start_ns);
     run_probes(ping, error);
     if (error->status != PL_OK)
         return pl_error_output(error, "ping", ping->flags.human);
     write_result(ping);
-    if (!ping->written)
+    if (!ping->report.written)
         return PL_RESOURCES;
     if (ping->flags.human && ping->reason != NULL)
         (void)fprintf(stderr, "pathlab-engine: ended early: %s\n", ping->reason);
@@ -330,7 +303,6 @@ int pl_ping_main(int argc, char **argv)
     pl_probe_table_free(ping.table);
     pl_probe_intervals_free(ping.intervals);
     pl_events_close(ping.events);
-    pl_json_release(&ping.json);
-    pl_ping_text_release(&ping.text);
+    pl_ping_report_release(&ping.report);
     return status;
 }
