@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,8 @@ TABLE = ROOT / "native" / "records.toml"
 ROWS = ROOT / "native" / "src" / "base" / "record_types.h"
 TYPES = ROOT / "pathlab" / "remote" / "engine_records.py"
 SCHEMA = ROOT / "docs" / "engine-records.schema.json"
+#: Of a row in C, without its indentation and its end.
+C_COLUMNS = 104
 MADE_BY = "native/records.toml by tools/engine_records.py"
 #: A scalar of the table: its JSON Schema.
 SCALARS: Mapping[str, Mapping[str, Any]] = {
@@ -126,17 +129,31 @@ def make_files() -> dict[Path, str]:
 
 
 def _format_rows(encoded: Sequence[str], objects: Objects) -> Iterator[str]:
-    yield f"/* Generated from {MADE_BY}: not to be edited. Included several times. */"
+    yield f"/* Generated from {MADE_BY}: not to be edited."
+    yield " * PL_RECORDS() and PL_FIELDS_...() give the macro that they are called with a row for each. */"
     yield "/* clang-format off */"
+    yield "#pragma once"
+    records = []
     for name in encoded:
         program, _, kind = name.partition(".")
         record = f"{program}_{kind}" if kind else re.sub("(?!^)([A-Z])", r"_\1", name).lower()
-        yield f'RECORD({record}, "{kind}")' if kind else f"RECORD({record}, NULL)"
-        for key, text in objects[name].items():
-            result, _ = parse_field(text)
-            number = KINDS[result.name]
-            yield f"FIELD({record}, {'NULLABLE' if result.null and number == 'NUMBER' else number}, {key})"
-        yield f"RECORD_END({record})"
+        records.append(f'RECORD({record}, "{kind}")' if kind else f"RECORD({record}, NULL)")
+        rows = [f"FIELD(name, {_find_kind(text)}, {key})" for key, text in objects[name].items()]
+        yield from _format_macro(f"PL_FIELDS_{record}(FIELD, name)", rows)
+    yield from _format_macro("PL_RECORDS(RECORD)", records)
+
+
+def _find_kind(text: str) -> str:
+    result, _ = parse_field(text)
+    kind = KINDS[result.name]
+    return "NULLABLE" if result.null and kind == "NUMBER" else kind
+
+
+def _format_macro(name: str, rows: Sequence[str]) -> Iterator[str]:
+    lines = textwrap.wrap(" ".join(row.replace(" ", "\0") for row in rows), C_COLUMNS)
+    yield f"#define {name} \\"
+    yield from (f"    {line} \\".replace("\0", " ") for line in lines[:-1])
+    yield f"    {lines[-1]}".replace("\0", " ")
 
 
 def _name_class(name: str) -> str:

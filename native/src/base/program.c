@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/record.h"
 
 bool pl_program_prepare(void)
 {
@@ -18,20 +18,16 @@ bool pl_program_prepare(void)
 
 bool pl_program_write_hello(const char *subcommand)
 {
-    struct pl_json j = {0};
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "hello");
-    pl_json_string(&j, "program", "pathlab-engine");
-    pl_json_string(&j, "version", PL_VERSION);
-    pl_json_i64(&j, "protocol", PL_PROTOCOL);
-    pl_json_i64(&j, "record", PL_RECORD);
-    pl_json_i64(&j, "control", PL_CONTROL);
-    pl_json_string(&j, "subcommand", subcommand);
-    pl_json_i64(&j, "pid", (int64_t)getpid());
-    pl_json_end_object(&j);
-    bool written = pl_json_flush_line(&j);
-    pl_json_release(&j);
-    return written;
+    const struct pl_common_hello_record record = {
+        .program = "pathlab-engine",
+        .version = PL_VERSION,
+        .protocol = PL_PROTOCOL,
+        .record = PL_RECORD,
+        .control = PL_CONTROL,
+        .subcommand = subcommand,
+        .pid = getpid(),
+    };
+    return pl_record_print(&pl_common_hello_type, &record);
 }
 
 /* The wrong flag may be --output itself, so stdout decides: at a terminal only the line on stderr is printed.

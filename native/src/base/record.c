@@ -1,22 +1,10 @@
 #include "base/record.h"
 
-#define RECORD(name, type) static const struct pl_field name##_fields[] = {
 #define FIELD(name, kind, key) {#key, PL_FIELD_##kind, offsetof(struct pl_##name##_record, key)},
-#define RECORD_END(name)                                                                                     \
-    {                                                                                                        \
-        .key = NULL                                                                                          \
-    }                                                                                                        \
-    }                                                                                                        \
-    ;
-#include "base/record_types.h"
-#undef RECORD
-#undef FIELD
-#undef RECORD_END
-
-#define RECORD(name, type) const struct pl_record_type pl_##name##_type = {type, name##_fields};
-#define FIELD(name, kind, key)
-#define RECORD_END(name)
-#include "base/record_types.h"
+#define RECORD(name, type)                                                                                   \
+    static const struct pl_field name##_fields[] = {PL_FIELDS_##name(FIELD, name){.key = NULL}};             \
+    const struct pl_record_type pl_##name##_type = {type, name##_fields};
+PL_RECORDS(RECORD)
 
 static void write_field(struct pl_json *j, const struct pl_field *field, const void *at)
 {
@@ -60,4 +48,12 @@ bool pl_record_write(struct pl_json *j, const struct pl_record_type *type, const
 {
     pl_record_write_object(j, NULL, type, values);
     return pl_json_flush_line(j);
+}
+
+bool pl_record_print(const struct pl_record_type *type, const void *values)
+{
+    struct pl_json j = {0};
+    bool written = pl_record_write(&j, type, values);
+    pl_json_release(&j);
+    return written;
 }

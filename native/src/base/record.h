@@ -8,6 +8,7 @@
 
 #include "base/histogram.h"
 #include "base/json.h"
+#include "base/record_types.h"
 
 enum pl_field_kind {
     PL_FIELD_NUMBER,
@@ -39,20 +40,20 @@ struct pl_record_type {
 #define PL_TYPE_ROUND_TRIPS const struct pl_histogram *
 
 /* struct pl_ping_probe_record and pl_ping_probe_type, and so on. */
-#define RECORD(name, type)                                                                                   \
-    extern const struct pl_record_type pl_##name##_type;                                                     \
-    struct pl_##name##_record {
 #define FIELD(name, kind, key) PL_TYPE_##kind key;
-#define RECORD_END(name)                                                                                     \
-    }                                                                                                        \
-    ;
-#include "base/record_types.h"
+#define RECORD(name, type)                                                                                   \
+    struct pl_##name##_record {                                                                              \
+        PL_FIELDS_##name(FIELD, name)                                                                        \
+    };                                                                                                       \
+    extern const struct pl_record_type pl_##name##_type;
+PL_RECORDS(RECORD)
 #undef RECORD
 #undef FIELD
-#undef RECORD_END
 
 /* Writes a record as a line; false when the output is gone. `values`: the type's struct. */
 bool pl_record_write(struct pl_json *j, const struct pl_record_type *type, const void *values);
+/* The same with a writer of its own. */
+bool pl_record_print(const struct pl_record_type *type, const void *values);
 /* Writes an object within a record; `key` is NULL inside arrays. */
 void pl_record_write_object(struct pl_json *j, const char *key, const struct pl_record_type *type,
                             const void *values);

@@ -78,13 +78,12 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
 
 bool pl_records_start(struct pl_json *j, const struct pl_counters *counters)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "start");
-    pl_json_i64(j, "monotonic_ns", counters->start_ns);
     /* The start may be earlier than now: a worker stamped the first byte. */
-    pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - counters->start_ns));
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_flow_start_record record = {
+        .monotonic_ns = counters->start_ns,
+        .realtime_ns = pl_realtime_ns() - (pl_now_ns() - counters->start_ns),
+    };
+    return pl_record_write(j, &pl_flow_start_type, &record);
 }
 
 static void write_u64s(struct pl_json *j, const char *key, const uint64_t *values, uint32_t count)

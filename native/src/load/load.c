@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "base/program.h"
+#include "base/record.h"
 #include "base/subcommands.h"
 #include "base/units.h"
 #include "load/cpu.h"
@@ -138,11 +139,9 @@ static void write_beginning(struct background *load)
         pl_json_end_object(j);
     }
     end_record(load);
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "start");
-    pl_json_i64(j, "monotonic_ns", load->begin_ns);
-    pl_json_i64(j, "realtime_ns", pl_realtime_ns());
-    end_record(load);
+    const struct pl_load_start_record start = {.monotonic_ns = load->begin_ns,
+                                               .realtime_ns = pl_realtime_ns()};
+    load->written = pl_record_write(j, &pl_load_start_type, &start) && load->written;
 }
 
 /* What was done between two times since the start, at both places alike. */

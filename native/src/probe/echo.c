@@ -10,7 +10,6 @@
 #include "base/address.h"
 #include "base/descriptor.h"
 #include "base/events.h"
-#include "base/json.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/port_range.h"
@@ -215,7 +214,6 @@ static void answer_datagrams(struct echo *echo)
 
 static bool write_listening(const struct echo *echo, const struct pl_address *own)
 {
-    struct pl_json j = {0};
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(own, text);
     if (listens_on_all(echo))
@@ -228,9 +226,7 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
     }
     const struct pl_echo_listening_record record = {
         .address = text, .port = pl_address_port(own), .transport = echo->transport_text};
-    bool written = pl_record_write(&j, &pl_echo_listening_type, &record);
-    pl_json_release(&j);
-    return written;
+    return pl_record_print(&pl_echo_listening_type, &record);
 }
 
 static struct pl_echo_counts sum_counts(const struct echo *echo)
@@ -247,7 +243,6 @@ static struct pl_echo_counts sum_counts(const struct echo *echo)
 
 static bool write_result(const struct echo *echo, const char *reason)
 {
-    struct pl_json j = {0};
     const struct pl_echo_counts counts = sum_counts(echo);
     if (echo->human) {
         if (echo->idle_reason[0] != 0)
@@ -268,9 +263,7 @@ static bool write_result(const struct echo *echo, const char *reason)
         .refused = (int64_t)counts.refused,
         .other_version = (int64_t)counts.other_version,
     };
-    bool written = pl_record_write(&j, &pl_echo_result_type, &record);
-    pl_json_release(&j);
-    return written;
+    return pl_record_print(&pl_echo_result_type, &record);
 }
 
 /* Answers pending probes. False after the idle time-out. */
