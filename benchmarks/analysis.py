@@ -28,8 +28,8 @@ from pathlab.store.results import Results
 from pathlab.store.schema import PLAN, SERIES, TRIAL, to_row
 from pathlab.store.series import encode_series
 from pathlab.study.analyses import StudiedResults
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.document import encode
-from pathlab.study.registry import ANALYSES
 
 TARGET_S, TARGET_BYTES, TARGET_TRIALS = 20.0, 10**9, 20_000
 MEMORY_TRIALS = 100_000  # from here on time has no target, only memory

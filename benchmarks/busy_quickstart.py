@@ -18,8 +18,8 @@ from pathlib import Path
 from outcome import echo, translate_faults
 
 import pathlab
-from pathlab.report.names import shorten_levels
-from pathlab.study.recommendation import Confidence, Recommendation
+from pathlab.report.base.names import shorten_levels
+from pathlab.study.flows.recommendation import Confidence, Recommendation
 
 DECIDED = (Confidence.HIGH, Confidence.MEDIUM)
 USABLE_STATUSES = (0, 7)  # 7: no trial was usable

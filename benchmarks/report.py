@@ -20,7 +20,7 @@ from typing import Any
 from outcome import echo
 
 from analysis import Shape, build_file
-from pathlab.report.blocks import list_figures
+from pathlab.report.base.blocks import list_figures
 from pathlab.report.formats.forms import FORMS
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.study.analyses import StudiedResults

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 from outcome import echo, keep_json, translate_faults
 
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.lazy import LazyPlot
+from pathlab.report.messages.latency_figures import draw_tails
 from pathlab.report.plots.markup import render_figure
-from pathlab.report.sections.latency_figures import draw_tails
-from pathlab.report.sections.lazy import LazyPlot
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.round_trips import read_tail
+from pathlab.study.messages.round_trips import read_tail
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.builders.messages import RATES, TCP, make_message_results

@@ -17,7 +17,7 @@ from pathlab.cli.validate import ENGINES, build_campaign_tables
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
 from pathlab.store.results import Results
-from pathlab.study.engine_ratio import compare_engines
+from pathlab.study.comparison.engine_ratio import compare_engines
 
 LIMITS = (0.98, 1.02)
 LAB = {

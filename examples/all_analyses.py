@@ -3,7 +3,7 @@
 import sys
 
 import pathlab
-from pathlab.study.registry import ANALYSES
+from pathlab.study.base.registry import ANALYSES
 
 with pathlab.open(sys.argv[1]) as results:
     for name, analysis in ANALYSES.items():

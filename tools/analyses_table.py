@@ -13,8 +13,8 @@ from pathlib import Path
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.study.analyses import Analyses
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.measures import MEASURES
-from pathlab.study.registry import ANALYSES
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "ANALYSES.md"
 BEGIN, END = "<!-- begin: python tools/analyses_table.py -->", "<!-- end -->"

@@ -67,7 +67,7 @@ def plan_rows(campaign: Campaign) -> tuple[PlanRow, ...]:
     ``block = "cycle+hour"`` the cells are dealt into groups of an hour's work, and the groups change places
     from cycle to cycle, so that each cell meets every hour. Control rows come at the start, then after each
     ``every`` - 1 others, on one path after the other, and at the end. Of a search for the lossless rate this
-    is the first trial; those that follow depend on what it shows (``pathlab.study.rate_searches``).
+    is the first trial; those that follow depend on what it shows (``pathlab.study.lossless.rate_searches``).
     """
     cells = list_cells(campaign)
     if campaign.search is not None:

@@ -11,11 +11,11 @@ from pathlab.cli.commands.names import LIST
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.overlay import render_overlays
 from pathlab.errors import UsageError
-from pathlab.report.answer_table import render_analyses
+from pathlab.report.base.answer_table import render_analyses
 from pathlab.study.analyses import StudiedResults
+from pathlab.study.base.registry import ANALYSES, choose_analyses
+from pathlab.study.base.selection import survey_table
 from pathlab.study.document import build_analysis_document
-from pathlab.study.registry import ANALYSES, choose_analyses
-from pathlab.study.selection import survey_table
 
 
 def analyze(

@@ -11,9 +11,9 @@ import click
 from pathlab.cli.commands.names import UNDECIDED, WORSE
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import ExitStatus
+from pathlab.report.comparison.comparison_table import render_comparison
+from pathlab.report.comparison.comparison_text import describe_comparison
 from pathlab.report.report_builder import choose_comparison_form, write_comparison
-from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.results import Results
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.report.host_text import render_check
+from pathlab.report.hosts.host_text import render_check
 from pathlab.runner.hosts.controller_check import examine
 
 

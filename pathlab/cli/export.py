@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pathlab.errors import UsageError
-from pathlab.report.names import enumerate_numbers
+from pathlab.report.base.names import enumerate_numbers
 from pathlab.store.exporting import ExportFormat, load_format, select_trials
 from pathlab.store.results import Results
 

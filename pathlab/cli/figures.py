@@ -12,15 +12,16 @@ from pathlab.cli.commands.names import FIGURE_FORMS, LIST
 from pathlab.cli.console import print_left_out
 from pathlab.errors import UsageError
 from pathlab.files import replace_file
-from pathlab.report.inputs import ReportInputs
+from pathlab.report import chapters
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.lazy import LazyPlot
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.figure_file import FORMATS, check_figure_file, convert_write_errors
 from pathlab.report.plots.figure_look import OWN_LOOK, FigureLook
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import write_figure
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections import chapters, trials
-from pathlab.report.sections.lazy import LazyPlot
+from pathlab.report.trials import trials
 from pathlab.study.analyses import StudiedResults
 
 TABLE = ".csv"

@@ -17,7 +17,7 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import build_access
-from pathlab.report.host_text import render_check
+from pathlab.report.hosts.host_text import render_check
 from pathlab.runner.hosts.facts_check import HostCheck
 from pathlab.runner.hosts.pair_check import HostInspection, list_pairs
 

@@ -11,7 +11,7 @@ import click
 from pathlab import __version__
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
-from pathlab.report.phrases import format_bounded_time
+from pathlab.report.base.phrases import format_bounded_time
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
 from pathlab.store.imported_trial import NOTES

@@ -6,7 +6,7 @@ import ctypes
 import math
 from pathlib import Path
 
-from pathlab.study.inspection import inspect_file, inspect_trial
+from pathlab.study.captures.inspection import inspect_file, inspect_trial
 from pathlab.units import parse_time_ns
 
 #: ``M_MMAP_THRESHOLD`` of glibc's ``malloc.h``, and the size from which an array gets pages of its own.

@@ -11,17 +11,17 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.formats.forms import FORMS, choose_forms, place_form
-from pathlab.report.plots.printed import write_figure
-from pathlab.report.sections.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
-from pathlab.report.sections.inspection_figures import plot_connection
-from pathlab.report.sections.inspection_text import (
+from pathlab.report.captures.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
+from pathlab.report.captures.inspection_figures import plot_connection
+from pathlab.report.captures.inspection_text import (
     describe_capture,
     describe_check,
     list_connection_facts,
     list_left_out,
 )
-from pathlab.study.inspection import InspectedCapture, Inspection
+from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.plots.printed import write_figure
+from pathlab.study.captures.inspection import InspectedCapture, Inspection
 
 STEM = "inspection"
 #: Which columns of the connections go first where they do not fit: the largest number.

@@ -21,7 +21,7 @@ from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.remote.engine import find_engine
-from pathlab.report.lab_text import describe_direction, print_lab
+from pathlab.report.hosts.lab_text import describe_direction, print_lab
 from pathlab.report.plots.figure_file import check_figure_file, convert_write_errors
 from pathlab.runner.hosts.lab_changes import change_settings
 from pathlab.runner.hosts.lab_topology import build_topology
@@ -167,7 +167,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
 
 def _save_figure(plan: Topology, title: str, path: Path) -> None:
     check_figure_file(path, "--figure")
-    from pathlab.report.plots.lab_figure import draw_figure  # takes a second to import
+    from pathlab.report.hosts.lab_figure import draw_figure  # takes a second to import
 
     drawn = io.BytesIO()
     draw_figure(plan, title).savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=FIGURE_DPI)

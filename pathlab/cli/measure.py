@@ -334,11 +334,16 @@ def _print(
     results: Results, trial_id: int, record: TrialRecord, how: _Shown, console: Console, kept: int | None
 ) -> None:
     from pathlab.printed_table import PrintedParagraph
-    from pathlab.report.text import render_trial
-    from pathlab.report.trial_answer import TrialAnswer, describe_answer, describe_trial_limit, format_summary
-    from pathlab.report.trial_notes import list_remarks
-    from pathlab.study.steadiness import classify_steadiness
-    from pathlab.study.trial_limit import classify_record
+    from pathlab.report.trials.trial_answer import (
+        TrialAnswer,
+        describe_answer,
+        describe_trial_limit,
+        format_summary,
+    )
+    from pathlab.report.trials.trial_notes import list_remarks
+    from pathlab.report.trials.trial_text import render_trial
+    from pathlab.study.flows.steadiness import classify_steadiness
+    from pathlab.study.flows.trial_limit import classify_record
 
     direction = how.direction
     result = classify_record(results, trial_id, record, reverse=direction == "reverse")

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.answer_table import format_cell, list_warnings, name_condition, print_answers
-from pathlab.report.names import shorten_levels
-from pathlab.study.answer import Answer
-from pathlab.study.references import ReferenceOverlay
-from pathlab.study.registry import AnswerColumn
+from pathlab.report.base.answer_table import format_cell, list_warnings, name_condition, print_answers
+from pathlab.report.base.names import shorten_levels
+from pathlab.study.base.answer import Answer
+from pathlab.study.base.registry import AnswerColumn
+from pathlab.study.comparison.references import ReferenceOverlay
 
 #: What is shown of each level besides the level itself.
 COLUMNS = (

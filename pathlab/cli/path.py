@@ -101,8 +101,8 @@ def _start_agent(name: str, remote: RemoteHosts) -> Session:
 
 def _draw(reports: list[PathReport], figure: Path) -> list[Path]:
     """Draw each report and return the files."""
+    from pathlab.report.paths.routes import plot_path
     from pathlab.report.plots.printed import write_figure  # takes a second to load
-    from pathlab.report.sections.routes import plot_path
 
     places = (figure, figure.with_stem(f"{figure.stem}-back"))
     drawn = list(zip(reports, places, strict=False))

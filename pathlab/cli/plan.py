@@ -195,7 +195,7 @@ def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:
     """The difference that a random order within cycles lets a plan find."""
     # load numpy
     from pathlab.analysis.planning.cycles import MINIMUM_CYCLES, POWER_RATIO, find_detectable_ratio
-    from pathlab.study.trials import is_order_drawn
+    from pathlab.study.base.trials import is_order_drawn
 
     if not is_order_drawn(model.to_stored()) or count_cells(model) < 2:
         return
@@ -214,8 +214,8 @@ def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:
 
 def _read_noise(pilot: Path) -> float:
     from pathlab.store.results import Results
-    from pathlab.study.noise import measure_noise
-    from pathlab.study.trials import read_study_trials
+    from pathlab.study.base.trials import read_study_trials
+    from pathlab.study.flows.noise import measure_noise
 
     with Results.open(pilot) as results:
         noise = measure_noise(read_study_trials(results))

@@ -14,22 +14,23 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.unusable import check_usable_trials
 from pathlab.errors import ExitStatus, NotMeasurable, UsageError
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.answer_table import format_row, list_headings, print_answers
-from pathlab.report.datagram_answers import list_other_recommendations
+from pathlab.report.base.answer_table import format_row, list_headings, print_answers
+from pathlab.report.base.phrases import explain_cut_texts
+from pathlab.report.datagrams.datagram_answers import list_other_recommendations
 from pathlab.report.formats.terminal import CUT_EXPLANATION, render_answers
-from pathlab.report.message_text import (
+from pathlab.report.messages.message_text import (
     CHOICE_HEADINGS,
     describe_choice,
     describe_front,
     list_choice_rows,
     name_path,
 )
-from pathlab.report.phrases import explain_cut_texts
-from pathlab.report.sections.topics import describe_topics
+from pathlab.report.topics import describe_topics
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.answer import Answer
+from pathlab.study.base.answer import Answer
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.document import encode
-from pathlab.study.message_choice import (
+from pathlab.study.messages.message_choice import (
     MEASURE_FIRST,
     FrontPoint,
     MessageChoice,
@@ -38,7 +39,6 @@ from pathlab.study.message_choice import (
     choose_setups,
     list_measured_sizes,
 )
-from pathlab.study.registry import ANALYSES
 from pathlab.units import format_bytes, parse_bytes, parse_frequency_per_s, parse_time_ns
 
 DOCUMENT, DOCUMENT_VERSION = "pathlab-recommendation", 1

@@ -9,13 +9,13 @@ import click
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.reference.series import list_tables, load_table
-from pathlab.report.answer_table import format_row, list_headings, print_answers
-from pathlab.study.answer import Answer
+from pathlab.report.base.answer_table import format_row, list_headings, print_answers
+from pathlab.study.base.answer import Answer
+from pathlab.study.base.registry import ANALYSES
+from pathlab.study.base.selection import SampleSelection
+from pathlab.study.base.trials import Condition
+from pathlab.study.comparison.references import fit_columns
 from pathlab.study.document import encode
-from pathlab.study.references import fit_columns
-from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import SampleSelection
-from pathlab.study.trials import Condition
 
 
 def list_references() -> None:

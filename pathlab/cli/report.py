@@ -11,13 +11,13 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import place_figure, write_single
 from pathlab.errors import UsageError
+from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.figure_look import read_look
 from pathlab.report.report_builder import arrange_report, gather_inputs
-from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.runs.notices import list_notices
+from pathlab.report.topics import summarise_topics
 from pathlab.store.location import locate_database
 from pathlab.study.analyses import StudiedResults
 

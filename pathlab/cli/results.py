@@ -12,7 +12,7 @@ import click
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.printed_table import PrintedColumn, PrintedTable
-from pathlab.report.names import format_utc
+from pathlab.report.base.names import format_utc
 from pathlab.store.archive import Listing, list_results, merge_results, prune_results
 from pathlab.store.check import check_results
 from pathlab.store.results import Results

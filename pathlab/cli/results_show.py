@@ -12,13 +12,13 @@ from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.lossless_text import describe_lossless_rates
-from pathlab.report.message_table import choose_message_trials
-from pathlab.report.names import format_utc
-from pathlab.report.phrases import format_bounded_time
-from pathlab.report.rate_findings import describe_rate_findings
-from pathlab.report.rate_text import format_median
-from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.report.base.names import format_utc
+from pathlab.report.base.phrases import format_bounded_time
+from pathlab.report.base.rate_findings import describe_rate_findings
+from pathlab.report.base.rate_text import format_median
+from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.report.lossless.lossless_text import describe_lossless_rates
+from pathlab.report.messages.message_table import choose_message_trials
 from pathlab.store.capture_files import StoredCapture
 from pathlab.store.flags import Flag
 from pathlab.store.imported_trial import NOTES
@@ -26,8 +26,8 @@ from pathlab.store.overview import Counts, TrialLine, count_stored_trials, strea
 from pathlab.store.records import OriginRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.answer import measure_rates, measure_spread
-from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.base.answer import measure_rates, measure_spread
+from pathlab.study.base.cells import Cell, MeasuredCondition
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,

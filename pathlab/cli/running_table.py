@@ -9,14 +9,14 @@ from typing import Any
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
 from pathlab.quantities import Format
-from pathlab.report.phrases import format_bounded_time, format_interval
-from pathlab.report.trial_notes import format_increase
+from pathlab.report.base.phrases import format_bounded_time, format_interval
+from pathlab.report.trials.trial_notes import format_increase
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.answer import measure_bounded_records, measure_records
-from pathlab.study.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
-from pathlab.study.streams import find_drtt_bound, measure_drtt
+from pathlab.study.base.answer import measure_bounded_records, measure_records
+from pathlab.study.base.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
+from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10

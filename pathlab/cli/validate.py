@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pathlab.campaign.model import Campaign
-    from pathlab.study.engine_ratio import EngineRatio
+    from pathlab.study.comparison.engine_ratio import EngineRatio
 
 ENGINES = ("native", "iperf3")
 
@@ -43,7 +43,7 @@ def validate(
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
     from pathlab.store.results import Results
-    from pathlab.study.engine_ratio import compare_engines
+    from pathlab.study.comparison.engine_ratio import compare_engines
 
     access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
     console = TerminalConsole(stderr=as_json)
@@ -130,7 +130,7 @@ def _format_ratio(ratio: float | None) -> str:
 
 
 def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
-    from pathlab.report.phrases import explain_cut, format_interval
+    from pathlab.report.base.phrases import explain_cut, format_interval
 
     columns = (
         PrintedColumn("streams"),

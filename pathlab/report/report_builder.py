@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pathlab._version import VERSION
-from pathlab.report.blocks import Question, Report, Section
+from pathlab.report.base.blocks import Question, Report, Section
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.names import format_utc
+from pathlab.report.base.phrases import format_count
+from pathlab.report.chapters import build_sections
+from pathlab.report.comparison.comparison import build_comparison
+from pathlab.report.flows.streams import build_reasons
 from pathlab.report.formats.forms import FORMS, load_libraries
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.names import format_utc
-from pathlab.report.phrases import format_count
+from pathlab.report.opening import build_opening
 from pathlab.report.plots.figure_file import check_comparison_file
-from pathlab.report.sections.chapters import build_sections
-from pathlab.report.sections.comparison import build_comparison
-from pathlab.report.sections.method import build_appendices, build_method
-from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.opening import build_opening
-from pathlab.report.sections.streams import build_reasons
-from pathlab.report.sections.trials import build_over_time, build_trials
+from pathlab.report.runs.method import build_appendices, build_method
+from pathlab.report.runs.notices import list_notices
+from pathlab.report.trials.trials import build_over_time, build_trials
 from pathlab.study.analyses import Analyses, Study
+from pathlab.study.base.trials import StudySource
 from pathlab.study.comparison.rows import ResultsComparison
-from pathlab.study.trials import StudySource
 
 #: What the JSON document has of the campaign.
 CAMPAIGN_FACTS = ("name", "title", "digest", "seed", "created_utc", "program_version")

@@ -15,7 +15,7 @@ from pathlab.store.archive import find_databases
 from pathlab.store.location import DATABASE_NAME, list_once
 from pathlab.store.lock import find_writer
 from pathlab.store.summary import ResultsSummary, read_summary
-from pathlab.study.progress import count_missing
+from pathlab.study.runs.progress import count_missing
 
 COMPLETE, RUNNING, STOPPED = "complete", "running", "stopped"
 _ID_BYTES = 8

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from pathlab.report.formats.html import render_html
 from pathlab.report.report_builder import build_document
-from pathlab.report.sections.topics import list_answers
+from pathlab.report.topics import list_answers
 from pathlab.serve.answers import RequestRefused, answer_json
 from pathlab.serve.catalogue import RUNNING
 from pathlab.serve.service import find_service

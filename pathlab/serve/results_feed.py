@@ -32,7 +32,7 @@ from pathlab.store.location import locate_database
 from pathlab.store.lock import find_writer
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
-from pathlab.study.run_progress import RunFollower, RunState, Signs, read_budget
+from pathlab.study.runs.run_progress import RunFollower, RunState, Signs, read_budget
 
 #: Between two looks at the file, and between two at the lock of its writer.
 POLL_S, LOCK_POLL_S = 0.05, 1.0

@@ -13,34 +13,36 @@ from pathlab.analysis.planning.cycles import CyclePlan
 from pathlab.analysis.planning.stopping import StopDecision, StopRule
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
-from pathlab.study import costs, order, throughput
-from pathlab.study.answer import Answer, Answers, StudyOptions
-from pathlab.study.datagram_analyses import DatagramAnalyses
-from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
-from pathlab.study.latency_analyses import LatencyAnalyses
-from pathlab.study.level_analyses import LevelAnalyses
-from pathlab.study.limits import (
+from pathlab.study.base.answer import Answer, Answers, StudyOptions
+from pathlab.study.base.registry import UNDECIDED, AnswerColumn, analysis
+from pathlab.study.base.trials import Condition, StudySource
+from pathlab.study.comparison.level_analyses import LevelAnalyses
+from pathlab.study.comparison.references import ReferenceOverlay, compare_with_reference
+from pathlab.study.datagrams.datagram_analyses import DatagramAnalyses
+from pathlab.study.flows import costs, order, throughput
+from pathlab.study.flows.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
+from pathlab.study.flows.limits import (
     TRIALS_PER_CELL,
     CellLimit,
     CellWarmUp,
+    RateCache,
     classify_cell_limits,
     evaluate_warm_ups,
 )
-from pathlab.study.lossless_analyses import LosslessAnalyses
-from pathlab.study.measures import list_measures
-from pathlab.study.message_analyses import MessageAnalyses
-from pathlab.study.multipath_analyses import MultipathAnalyses
-from pathlab.study.recommendation import (
+from pathlab.study.flows.recommendation import (
     LIMIT_TRIALS,
     Recommendation,
     RecommendationBasis,
     recommend_combinations,
 )
-from pathlab.study.references import ReferenceOverlay, compare_with_reference
-from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
-from pathlab.study.steadiness import CellSteadiness, find_steadiness
-from pathlab.study.technology_analyses import TechnologyAnalyses
-from pathlab.study.trials import Condition, StudySource
+from pathlab.study.flows.steadiness import CellSteadiness, find_steadiness
+from pathlab.study.lossless.lossless_analyses import LosslessAnalyses
+from pathlab.study.measures import list_measures
+from pathlab.study.messages.latency_analyses import LatencyAnalyses
+from pathlab.study.messages.message_analyses import MessageAnalyses
+from pathlab.study.multipath.multipath_analyses import MultipathAnalyses
+from pathlab.study.runs.progress import RunCounts, count_trials
+from pathlab.study.technologies.technology_analyses import TechnologyAnalyses
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
@@ -60,13 +62,13 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
 
 
 class Analyses(
-    MessageAnalyses,
-    DatagramAnalyses,
     TechnologyAnalyses,
-    LatencyAnalyses,
-    LevelAnalyses,
     MultipathAnalyses,
+    MessageAnalyses,
     LosslessAnalyses,
+    LevelAnalyses,
+    LatencyAnalyses,
+    DatagramAnalyses,
 ):
     """The analyses of METHOD section 4 over stored trials.
 
@@ -79,6 +81,26 @@ class Analyses(
     answer with the reason, never an error; a cell without a usable trial has no answer.
     Draws come from the campaign's seed. ``reread`` is needed for trials stored later.
     """
+
+    _counts: RunCounts | None = None
+    _rates: RateCache | None = None
+
+    def reread(self) -> None:
+        """Forget the trials read so far, so that the next analysis sees those stored since."""
+        super().reread()
+        self._counts = self._rates = None
+
+    def count_trials(self) -> RunCounts:
+        """How much of the plan was measured, counted once."""
+        if self._counts is None:
+            self._counts = count_trials(self.study_plan(), self.study_source.journal(), self.study_table())
+        return self._counts
+
+    def rate_cache(self) -> RateCache:
+        """Rates of trials whose series were read."""
+        if self._rates is None:
+            self._rates = {}
+        return self._rates
 
     @analysis(
         "Recommendation",

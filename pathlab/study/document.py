@@ -24,9 +24,9 @@ from pathlab._version import VERSION
 from pathlab.analysis.verdicts.limits import FlowVerdict
 from pathlab.store.flags import Status
 from pathlab.study.analyses import Analyses
-from pathlab.study.registry import ANALYSES, choose_analyses
-from pathlab.study.selection import survey_table
-from pathlab.study.trials import Condition
+from pathlab.study.base.registry import ANALYSES, choose_analyses
+from pathlab.study.base.selection import survey_table
+from pathlab.study.base.trials import Condition
 
 DOCUMENT = "pathlab-analysis"
 DOCUMENT_VERSION = 1

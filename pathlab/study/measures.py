@@ -16,7 +16,7 @@ from pathlab.quantities import name_unit, resolve_unit
 
 if TYPE_CHECKING:
     from pathlab.analysis.estimators.cells import Floats
-    from pathlab.study.selection import Sample
+    from pathlab.study.base.selection import Sample
 
     Reader = Callable[[Sample], Floats]
 
@@ -134,19 +134,19 @@ def _bound_rise(before: Sample, margin_ratio: float) -> float | None:
 
 
 def _read_missing(sample: Sample) -> Floats:
-    from pathlab.study.message_loss import measure_missing
+    from pathlab.study.base.message_values import measure_missing
 
     return measure_missing(sample)
 
 
 def _read_cpu_per_message(sample: Sample) -> Floats:
-    from pathlab.study.message_latency import measure_cpu_per_message
+    from pathlab.study.base.message_values import measure_cpu_per_message
 
     return measure_cpu_per_message(sample)
 
 
 def _read_window_shares(sample: Sample, environment: Mapping[str, Any]) -> Floats:
-    from pathlab.study.window_shares import measure_window_shares
+    from pathlab.study.base.window_shares import measure_window_shares
 
     return measure_window_shares(sample, environment)
 
@@ -155,7 +155,7 @@ def _round_trip(quantile: str, *uses: Use, title: str = "", name: str = "") -> M
     """A quantile of the round trips of messages."""
 
     def read(sample: Sample) -> Floats:
-        from pathlab.study.message_loss import read_round_trips_ns
+        from pathlab.study.base.message_values import read_round_trips_ns
 
         return read_round_trips_ns(sample, quantile)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pathlab.report.sections.topics import list_answers
+from pathlab.report.topics import list_answers
 from pathlab.runner.journal import STARTED, Journal
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults

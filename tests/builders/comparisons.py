@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pathlab.store.records import TrialRecord
+from pathlab.study.base.trials import StudySource
 from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
-from pathlab.study.trials import StudySource
 from tests.builders.results import SyntheticResults, make_quickstart
 
 LEVELS = [(1, 65_536), (4, 65_536)]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from rich.console import Console
 
 from pathlab.report.formats.terminal import render_summary
-from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.topics import summarise_topics
-from pathlab.report.text import render_trial
+from pathlab.report.runs.notices import list_notices
+from pathlab.report.topics import summarise_topics
+from pathlab.report.trials.trial_text import render_trial
 from pathlab.study.analyses import Analyses, Study
-from pathlab.study.trials import StudySource
+from pathlab.study.base.trials import StudySource
 from tests.builders.results import SyntheticResults
 
 

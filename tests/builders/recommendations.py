@@ -9,8 +9,8 @@ import pandas as pd
 
 from pathlab.report.report_builder import gather_inputs
 from pathlab.store.records import TrialRecord
-from pathlab.study.candidates import Candidate
-from pathlab.study.recommendation import Recommendation
+from pathlab.study.flows.candidates import Candidate
+from pathlab.study.flows.recommendation import Recommendation
 from tests.builders.results import SyntheticResults, make_quickstart
 
 KIB = 1024

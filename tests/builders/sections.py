@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from pathlab.analysis.fits.curve_fit import FitOptions
-from pathlab.report.blocks import Block, Fold, Section, TableBlock
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.blocks import Block, Fold, Section, TableBlock
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.chapters import build_sections, find_plot
 from pathlab.report.plots.model import Curve, Layer, Panel, Plot, Rule
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.chapters import build_sections, find_plot
-from pathlab.report.sections.trials import plot_trial
+from pathlab.report.trials.trials import plot_trial
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.answer import StudyOptions
+from pathlab.study.base.answer import StudyOptions
 from tests.builders.results import SyntheticResults, make_campaign
 
 #: Few resamples: the width of intervals is not what is tested here.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.inputs import ReportInputs
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
 from tests.builders.messages import Setup, make_round_trips, measure_message

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.study.registry import ANALYSES
+from pathlab.study.base.registry import ANALYSES
 from tests.builders.results import make_quickstart, write_results
 from tests.require import require_engine
 

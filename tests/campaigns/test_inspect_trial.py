@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import StoreError
-from pathlab.study.inspection import inspect_trial
+from pathlab.study.captures.inspection import inspect_trial
 from tests.command_line import call
 from tests.integration.conducting import AB, campaign_of, run, stored
 

@@ -10,7 +10,7 @@ import pytest
 from pathlab.runner.campaign.slots import CycleSlot, Timetable
 from pathlab.runner.campaign.waiting import PauseRequest, StopRequest
 from pathlab.runner.events import Continued, Event, Paused, TrialEnded, TrialStarted, Waiting
-from pathlab.study.progress import BUSY
+from pathlab.study.runs.progress import BUSY
 from tests.integration.conducting import LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
 

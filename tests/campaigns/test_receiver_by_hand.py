@@ -81,7 +81,7 @@ def test_the_streams_of_both_directions_add_up_to_what_was_sent(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """An end that does both states what it received as bytes; its streams are those that it sent."""
-    from pathlab.study.streams import summarise_streams
+    from pathlab.study.flows.streams import summarise_streams
 
     with start("receive", "--flows", "0", "--port", "0") as (_, port):
         trial = measure(capsys, port, "--rrul", "--out", str(tmp_path / "out"))["trial"]

@@ -13,8 +13,8 @@ import pathlab
 from pathlab.errors import HostError, Stage
 from pathlab.remote.local import start_process
 from pathlab.remote.process import ProcessChannel
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.trials import plot_trial
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.trials.trials import plot_trial
 from pathlab.store.capture_files import FOLDER
 from pathlab.store.check import check_results
 from pathlab.store.flags import Flag

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.document import DOCUMENT_VERSION
-from pathlab.study.registry import ANALYSES
-from pathlab.study.technology_analyses import TechnologyAnalyses
+from pathlab.study.technologies.technology_analyses import TechnologyAnalyses
 from tests import command_line
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.levels import measure_levels

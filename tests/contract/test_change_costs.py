@@ -61,7 +61,7 @@ def test_a_measure_takes_two_files_and_a_metric_one(tmp_path: Path) -> None:
     first = '    Measure(\n        key="throughput_bits_per_s"'
     tree.insert("pathlab/study/measures.py", METRIC, before=first)
     assert tree.changed_files() == ["pathlab/study/measures.py"]
-    tree.insert("pathlab/study/selection.py", COMPUTATION, before="    def measure_loss(")
+    tree.insert("pathlab/study/base/selection.py", COMPUTATION, before="    def measure_loss(")
     tree.insert("pathlab/study/measures.py", MEASURE, before=first)
     document, cells, compared = tree.run(USE).split("----\n")
     shown, _, answers = document.partition("\n")
@@ -71,4 +71,4 @@ def test_a_measure_takes_two_files_and_a_metric_one(tmp_path: Path) -> None:
     assert "nap" in cells.split()
     assert "Nap of the path" in compared
     assert "Bytes received" in compared
-    assert tree.changed_files() == ["pathlab/study/measures.py", "pathlab/study/selection.py"]
+    assert tree.changed_files() == ["pathlab/study/base/selection.py", "pathlab/study/measures.py"]

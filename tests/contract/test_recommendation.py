@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import pathlab
+from pathlab.report.base.names import shorten_levels
+from pathlab.report.flows.recommendation_text import describe_recommendation
 from pathlab.report.formats.markdown import render_markdown
-from pathlab.report.names import shorten_levels
-from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.report.report_builder import build_document
 from pathlab.study.document import encode
 from tests import command_line

@@ -16,28 +16,29 @@ import pytest
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.cli.report import print_summary
 from pathlab.printed_table import PrintedTable
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.rate_findings import describe_rate_findings
+from pathlab.report.base.summary import AnswerText
+from pathlab.report.base.trial_flags import PROVISIONAL
+from pathlab.report.flows.condition_tables import build_cells_table
+from pathlab.report.flows.recommendation_text import DRIFT_WORDS, describe_recommendation
 from pathlab.report.formats.html import render_html
 from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.formats.report_json import describe_report
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.rate_findings import describe_rate_findings
-from pathlab.report.recommendation_text import DRIFT_WORDS, describe_recommendation
 from pathlab.report.report_builder import arrange_report, gather_inputs
-from pathlab.report.sections.topics import list_answers
-from pathlab.report.summary import AnswerText
-from pathlab.report.text import PROVISIONAL, build_cells_table
+from pathlab.report.topics import list_answers
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Analyses
-from pathlab.study.candidates import Candidate
-from pathlab.study.recommendation import Recommendation
+from pathlab.study.flows.candidates import Candidate
+from pathlab.study.flows.recommendation import Recommendation
 from pathlab.units import format_window
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.printed import print_text
 from tests.builders.recommendations import KIB, make, rate
 from tests.builders.results import SyntheticResults, make_quickstart, run_plan
 from tests.builders.sweeps import make_sweep
-from tests.unit.study.test_one_rate import CASES as UNSTEADY
-from tests.unit.study.test_one_rate import make_runs
+from tests.unit.study.flows.test_one_rate import CASES as UNSTEADY
+from tests.unit.study.flows.test_one_rate import make_runs
 
 LEVELS = [(1, 64 * KIB), (4, 64 * KIB), (1, 256 * KIB), (2, 256 * KIB)]
 Make = Callable[[], SyntheticResults]

@@ -25,8 +25,8 @@ from pathlab.report.report_builder import COMPARISON_FORMS
 from pathlab.serve.server import LOOPBACK
 from pathlab.store.exporting import list_formats
 from pathlab.store.location import HEADER, RESULTS_ROOT
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
-from pathlab.study.registry import ANALYSES
 from tests.command_line import call
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,10 +11,10 @@ from pathlab.report.formats.html import render_html
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import arrange_report, build_document, gather_inputs
-from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.topics import summarise_topics
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
-from pathlab.study.streams import summarise_streams
+from pathlab.study.flows.streams import summarise_streams
 from tests.builders.results import SyntheticResults, make_quickstart, write_results
 from tests.builders.trials import make_failed
 

@@ -7,7 +7,7 @@ import pytest
 
 from pathlab.cli.report import print_summary
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.topics import list_answers
+from pathlab.report.topics import list_answers
 from pathlab.study.analyses import StudiedResults
 from tests.builders.printed import print_text
 from tests.builders.results import make_quickstart, write_results

@@ -10,8 +10,8 @@ import pytest
 from pathlab.analysis.packets.handshake import CapturePosition
 from pathlab.analysis.packets.retransmissions import Cause
 from pathlab.lab.topology import Link, Topology
-from pathlab.study.captured_tcp import CapturedConnection
-from pathlab.study.inspection import inspect_file
+from pathlab.study.captures.captured_tcp import CapturedConnection
+from pathlab.study.captures.inspection import inspect_file
 from tests.lab.labs import make_lab
 from tests.lab.programs import run_in
 from tests.require import require_engine

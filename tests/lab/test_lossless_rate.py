@@ -9,7 +9,7 @@ from pathlab.analysis.planning.loss_search import SearchEnding
 from pathlab.campaign.load import build_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.lossless_rate import LosslessRate
+from pathlab.study.lossless.lossless_rate import LosslessRate
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]

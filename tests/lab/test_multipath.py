@@ -10,7 +10,7 @@ from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.multipath import MeasuredBond
+from pathlab.study.multipath.multipath import MeasuredBond
 from tests.lab.trusting import Trusting
 from tests.require import require_engine, require_namespaces
 

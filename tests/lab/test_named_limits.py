@@ -18,15 +18,15 @@ from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.campaign.load import build_campaign
 from pathlab.lab.topology import Link, Topology
-from pathlab.report.limit_text import format_limit
+from pathlab.report.trials.limit_text import format_limit
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.series import build_series
 from pathlab.store.flags import Flag, Status
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults, Study
-from pathlab.study.readings import LIMIT_SERIES, TrialSeries, read_flow
-from pathlab.study.trial_limit import SingleLimit, classify_record, describe_limit
+from pathlab.study.flows.readings import LIMIT_SERIES, TrialSeries, read_flow
+from pathlab.study.flows.trial_limit import SingleLimit, classify_record, describe_limit
 from tests.builders.results import with_series
 from tests.builders.sweeps import make_sweep
 from tests.lab.labs import make_lab

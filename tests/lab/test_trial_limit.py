@@ -10,7 +10,7 @@ from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.trial_limit import SingleLimit, classify_record
+from pathlab.study.flows.trial_limit import SingleLimit, classify_record
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]

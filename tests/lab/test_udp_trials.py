@@ -7,8 +7,8 @@ from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.datagram_limit import DatagramLimit, classify_datagrams, read_datagrams
-from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
+from pathlab.study.datagrams.datagram_limit import DatagramLimit, classify_datagrams, read_datagrams
+from pathlab.study.datagrams.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]

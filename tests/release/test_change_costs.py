@@ -146,14 +146,14 @@ command(["analyze", folder, "--only", "list"], standalone_mode=False)
 def test_an_analysis_takes_its_function_and_its_entry(tree: TreeCopy) -> None:
     made = make_sweep(3, levels=[(1, 65536)], change=lambda one: replace(one, throughput_bits_per_s=25e6))
     write_results(made, tree.folder / "results")
-    tree.insert("pathlab/study/costs.py", MEDIANS, before="def describe_cells(")
+    tree.insert("pathlab/study/flows/costs.py", MEDIANS, before="def describe_cells(")
     tree.insert("pathlab/study/analyses.py", MEDIAN_ENTRY, before="    def against_reference(")
     frame, encoded, *printed = tree.run(USE_OF_AN_ANALYSIS).splitlines()
     assert frame == encoded == "[25000000.0]"
     assert any("Medians" in line for line in printed)
     assert any("25 Mbit/s" in line for line in printed)
     assert "medians\tThe median of all trials" in printed
-    assert tree.changed_files() == ["pathlab/study/analyses.py", "pathlab/study/costs.py"]
+    assert tree.changed_files() == ["pathlab/study/analyses.py", "pathlab/study/flows/costs.py"]
 
 
 USE_OF_THIRD_ENGINE = """
@@ -320,13 +320,15 @@ def test_an_exporter_or_importer_takes_one_file(
     assert tree.changed_files() == [path]
 
 
+#: Of the topics' imports.
+FIRST_LINE = "from pathlab.report.flows import"
 TALLY = """
 from collections.abc import Iterator
 
-from pathlab.report.blocks import Block, Paragraph
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
-from pathlab.report.sections.topic import Topic
+from pathlab.report.base.blocks import Block, Paragraph
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.lazy import LazyBlock, LazySection, lazy_text
+from pathlab.report.base.topic import Topic
 
 
 def _count(inputs: ReportInputs) -> Iterator[Block]:
@@ -353,22 +355,22 @@ with pathlab.open("results") as results:
 def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) -> None:
     made = make_sweep(1, levels=[(1, 65536)])
     write_results(made, tree.folder / "results")
-    tree.write("pathlab/report/sections/tally.py", TALLY)
-    tree.insert("pathlab/report/sections/topics.py", "    tally,\n", before="    technologies,\n)")
-    tree.insert("pathlab/report/sections/topics.py", "    tally.TOPIC,\n", before="    limits.TOPIC,\n)")
+    tree.write("pathlab/report/flows/tally.py", TALLY)
+    tree.insert("pathlab/report/topics.py", "from pathlab.report.flows import tally\n", before=FIRST_LINE)
+    tree.insert("pathlab/report/topics.py", "    tally.TOPIC,\n", before="    limits.TOPIC,\n)")
     printed = tree.run(USE_OF_A_SECTION).splitlines()
     assert "## Tally" in printed
     assert "1 condition measured." in printed
-    assert tree.changed_files() == ["pathlab/report/sections/tally.py", "pathlab/report/sections/topics.py"]
+    assert tree.changed_files() == ["pathlab/report/flows/tally.py", "pathlab/report/topics.py"]
 
 
 RETRANSMISSIONS_STUDY = '''
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pathlab.study.answer import Answer, Spread, measure_spread
-from pathlab.study.registry import AnalysesBase, AnswerColumn, analysis
-from pathlab.study.selection import select
+from pathlab.study.base.answer import Answer, Spread, measure_spread
+from pathlab.study.base.registry import AnalysesBase, AnswerColumn, analysis
+from pathlab.study.base.selection import select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,16 +394,16 @@ from functools import partial
 import numpy as np
 
 from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_spread
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.base.phrases import format_spread
 from pathlab.report.plots.model import Axis, Points
-from pathlab.report.sections.answer_tables import build_answers_table
-from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
-from pathlab.report.sections.topic import Topic
-from pathlab.report.summary import AnswerText, TableGroup
+from pathlab.report.base.answer_tables import build_answers_table
+from pathlab.report.base.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
+from pathlab.report.base.topic import Topic
+from pathlab.report.base.summary import AnswerText, TableGroup
 from pathlab.study.analyses import Analyses
-from pathlab.study.answer import Answer
-from pathlab.study.retransmission_analyses import Retransmissions
+from pathlab.study.base.answer import Answer
+from pathlab.study.flows.retransmission_analyses import Retransmissions
 
 COLUMNS: tuple[ItemColumn[Answer[Retransmissions]], ...] = (
     ItemColumn("Path of segments", left=True, read=lambda answer: answer.condition.path),
@@ -454,8 +456,8 @@ from pathlab.report.formats.html import render_html
 from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import arrange_report, gather_inputs
-from pathlab.report.sections.chapters import find_plot
-from pathlab.report.sections.topics import list_answers
+from pathlab.report.chapters import find_plot
+from pathlab.report.topics import list_answers
 
 with pathlab.open("results") as results:
     inputs = gather_inputs(results)
@@ -474,17 +476,17 @@ command(["analyze", "results", "--only", "retransmissions"], standalone_mode=Fal
 def test_a_topic_takes_its_analysis_its_chapter_and_an_entry_of_each(tree: TreeCopy) -> None:
     made = make_sweep(7, levels=[(1, 65536)], change=lambda one: replace(one, retransmitted_segments=7))
     write_results(made, tree.folder / "results")
-    base = "from pathlab.study.retransmission_analyses import RetransmissionAnalyses\n"
-    tree.write("pathlab/study/retransmission_analyses.py", RETRANSMISSIONS_STUDY)
-    tree.insert("pathlab/study/analyses.py", base, before="from pathlab.study.steadiness import")
+    base = "from pathlab.study.flows.retransmission_analyses import RetransmissionAnalyses\n"
+    tree.write("pathlab/study/flows/retransmission_analyses.py", RETRANSMISSIONS_STUDY)
+    tree.insert("pathlab/study/analyses.py", base, before="from pathlab.study.flows.steadiness import")
     tree.insert(
         "pathlab/study/analyses.py", "    RetransmissionAnalyses,\n", before="    LosslessAnalyses,\n"
     )
-    tree.write("pathlab/report/sections/retransmissions.py", RETRANSMISSIONS_TOPIC)
-    tree.insert("pathlab/report/sections/topics.py", "    retransmissions,\n", before="    technologies,\n)")
+    tree.write("pathlab/report/flows/retransmissions.py", RETRANSMISSIONS_TOPIC)
     tree.insert(
-        "pathlab/report/sections/topics.py", "    retransmissions.TOPIC,\n", before="    limits.TOPIC,\n)"
+        "pathlab/report/topics.py", "from pathlab.report.flows import retransmissions\n", before=FIRST_LINE
     )
+    tree.insert("pathlab/report/topics.py", "    retransmissions.TOPIC,\n", before="    limits.TOPIC,\n)")
     printed = tree.run(USE_OF_A_TOPIC)
     for line in ("figure Sent again", "page True", "html True", "markdown True", "json True"):
         assert line in printed.splitlines()
@@ -492,8 +494,8 @@ def test_a_topic_takes_its_analysis_its_chapter_and_an_entry_of_each(tree: TreeC
     assert "Path of segments" in printed
     assert "Retransmissions: " in printed
     assert tree.changed_files() == [
-        "pathlab/report/sections/retransmissions.py",
-        "pathlab/report/sections/topics.py",
+        "pathlab/report/flows/retransmissions.py",
+        "pathlab/report/topics.py",
         "pathlab/study/analyses.py",
-        "pathlab/study/retransmission_analyses.py",
+        "pathlab/study/flows/retransmission_analyses.py",
     ]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pathlab.report.plots.extents import format_tick
+from pathlab.study.base.selection import choose_evenly
 from pathlab.study.exploration.level_text import format_explored_level
-from pathlab.study.selection import choose_evenly
 from pathlab.units import format_rate, format_time
 from tests.builders.tables import MadeColumn
 from tests.scripts.explorations import make_results, open_table

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.trial_loss import BURST_ASSUMED_PACKETS, TrialLoss
-from pathlab.study.datagram_trial import BLOCKS_MAX, LOSS_RUNS, Bins, find_loss_runs, pool_with_runs
+from pathlab.study.datagrams.datagram_trial import BLOCKS_MAX, LOSS_RUNS, Bins, find_loss_runs, pool_with_runs
 from tests.length import choose_runs
 from tests.statistics.noise import check_share
 

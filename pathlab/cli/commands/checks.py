@@ -116,7 +116,7 @@ def check_analyses(given: Given) -> None:
     if LIST in names:
         return
     if names:
-        from pathlab.study.analysis_choice import choose_known_names
+        from pathlab.study.base.analysis_choice import choose_known_names
 
         choose_known_names(names, list_analyses())
     if reference is not None:

@@ -61,15 +61,23 @@ def list_campaign_names() -> list[str]:
     return sorted(file.stem for file in (Path(__file__).parents[2] / "campaigns").glob("*.toml"))
 
 
+def _read_source(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def list_analyses() -> list[str]:
-    """The names of ``pathlab.study.registry.ANALYSES``, read from the entries' source text."""
-    folder = Path(__file__).parents[2] / "study"
-    # a class comes before those that it inherits from, of which the one imported last comes first
-    files = [folder / "analyses.py", *sorted(folder.glob("*_analyses.py"), reverse=True)]
+    """The names of ``pathlab.study.base.registry.ANALYSES``, read from the entries' source text."""
+    root = Path(__file__).parents[3]
+    every = _read_source(root / "pathlab" / "study" / "analyses.py")
+    imports = [node for node in every.body if isinstance(node, ast.ImportFrom)]
+    modules = {alias.name: str(node.module) for node in imports for alias in node.names}
+    (analyses,) = (node for node in every.body if isinstance(node, ast.ClassDef) and node.name == "Analyses")
+    inherited = (modules[ast.unparse(base)] for base in analyses.bases)
+    files = (root.joinpath(*module.split(".")).with_suffix(".py") for module in inherited)
     methods = (
         node
-        for file in files
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for source in (every, *map(_read_source, files))
+        for node in ast.walk(source)
         if isinstance(node, ast.FunctionDef)
     )
     result = []

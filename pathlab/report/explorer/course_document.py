@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.report.phrases import format_count
+from pathlab.report.base.phrases import format_count
 from pathlab.study.exploration import courses
 from pathlab.study.exploration.courses import Course, CourseCache
 from pathlab.study.exploration.explored_results import ExploredResults

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.errors import StoreError
+from pathlab.report.base.phrases import format_count
+from pathlab.report.base.summary import AnswerText
 from pathlab.report.explorer.documents import LEVEL_BEST, ExportedDocuments, collect_documents
 from pathlab.report.explorer.exported_verdicts import collect_verdicts
 from pathlab.report.explorer.packed_arrays import DIGITS, PackedArray
 from pathlab.report.explorer.packing import FLAGS, NUMERIC, pack_column, pack_table
 from pathlab.report.explorer.page import render_exported
 from pathlab.report.explorer.published_document import list_published
-from pathlab.report.phrases import format_count
-from pathlab.report.sections.topics import list_answers
-from pathlab.report.summary import AnswerText
+from pathlab.report.topics import list_answers
 from pathlab.store.saved_views import SavedView, read_views
 from pathlab.study.exploration.columns import ExploredColumn
 from pathlab.study.exploration.explored_results import ExploredResults

@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pathlab.escaping import escape_controls
+from pathlab.report.base.summary import AnswerText
 from pathlab.report.plots.live import SCRIPT, seal_json, seal_script
-from pathlab.report.summary import AnswerText
 from pathlab.web.modules import join_modules
 
 #: What a served page runs first.

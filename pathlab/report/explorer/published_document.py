@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pathlab.reference.series import GBPS, ReferenceTable, describe_source, list_tables, load_table
-from pathlab.report.sections.published import NOTE, format_published
+from pathlab.report.messages.published import NOTE, format_published
 from pathlab.study.exploration.columns import find_scale
-from pathlab.study.message_rates import MESSAGE_SIZE
+from pathlab.study.messages.message_rates import MESSAGE_SIZE
 
 THROUGHPUT, MESSAGE_RATE = "throughput_bits_per_s", "messages_per_s"
 #: The setting that the levels of a table are of, where it has another name.

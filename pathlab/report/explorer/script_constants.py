@@ -15,7 +15,7 @@ from typing import Any
 from pathlab import escaping, units
 from pathlab.report.explorer import figure, figure_csv, packing, page
 from pathlab.report.plots import extents, style
-from pathlab.study import selection
+from pathlab.study.base import selection
 from pathlab.study.exploration import (
     columns,
     distributions,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.base.phrases import CUT_MARK
 from pathlab.report.explorer import figure_csv
 from pathlab.report.explorer.figure import FigureTexts, write_subject
-from pathlab.report.phrases import CUT_MARK
 from pathlab.study.exploration.exploration import (
     AgainstCurve,
     Exploration,

@@ -14,19 +14,20 @@ from pathlab.analysis.verdicts.evidence import Evidence
 from pathlab.campaign.factors import format_level, format_levels
 from pathlab.errors import StoreError
 from pathlab.printed_table import PrintedTable
-from pathlab.report.names import format_utc, shorten_levels
-from pathlab.report.phrases import choose_format, format_count, format_reason
-from pathlab.report.text import (
+from pathlab.report.base.names import format_utc, shorten_levels
+from pathlab.report.base.phrases import choose_format, format_count, format_reason
+from pathlab.report.trials.trial_notes import list_remarks
+from pathlab.report.trials.trial_text import (
     build_round_trips_table,
     build_streams_table,
     describe_probes,
     describe_rate,
     list_trial_facts,
 )
-from pathlab.report.trial_notes import list_remarks
 from pathlab.store.flags import Status, describe_flag
 from pathlab.store.records import TrialRecord
-from pathlab.study.cells import MEDIA
+from pathlab.study.base.cells import MEDIA
+from pathlab.study.base.trials import StudySource, join_ends
 from pathlab.study.exploration.column_labels import find_label
 from pathlab.study.exploration.course_series import CourseSeries
 from pathlab.study.exploration.explored_results import ExploredResults
@@ -38,7 +39,6 @@ from pathlab.study.exploration.trial_details import (
 )
 from pathlab.study.exploration.trial_readings import SettingReading
 from pathlab.study.exploration.trial_source import TrialSource
-from pathlab.study.trials import StudySource, join_ends
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,

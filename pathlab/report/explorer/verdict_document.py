@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from pathlab.errors import NotMeasurable, UsageError
-from pathlab.report.sections.comparison_changes import (
+from pathlab.report.comparison.comparison_changes import (
     capitalise_title,
     describe_no_verdict,
     list_comparison_warnings,
     list_summaries,
 )
-from pathlab.report.sections.comparison_names import name_cells
-from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
-from pathlab.report.sections.comparison_text import list_notes
+from pathlab.report.comparison.comparison_names import name_cells
+from pathlab.report.comparison.comparison_table import find_trials, group_rows, list_change_columns
+from pathlab.report.comparison.comparison_text import list_notes
 from pathlab.study.comparison.rows import ResultsComparison
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.verdicts import compare_view

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pathlab.errors import UsageError
-from pathlab.report.blocks import Report
+from pathlab.report.base.blocks import Report
 from pathlab.report.formats.explorer import write_explorer
 from pathlab.report.formats.html import write_html
 from pathlab.report.formats.markdown import write_markdown

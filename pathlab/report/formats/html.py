@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pathlab.escaping import escape_controls
-from pathlab.report.blocks import Block, Fold, Report, Section, TableBlock, group_sections, list_figures
+from pathlab.report.base.blocks import Block, Fold, Report, Section, TableBlock, group_sections, list_figures
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure

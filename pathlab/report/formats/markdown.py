@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pathlab.errors import StoreError
 from pathlab.escaping import escape_controls
-from pathlab.report.blocks import (
+from pathlab.report.base.blocks import (
     Block,
     Bullets,
     Facts,

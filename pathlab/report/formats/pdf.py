@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.errors import PathlabError, UsageError
-from pathlab.report.blocks import Report, list_blocks
+from pathlab.report.base.blocks import Report, list_blocks
 from pathlab.report.formats.html import Shape, read_template, render_page
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.arrangement import WIDTH_INCH

@@ -21,7 +21,7 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.escaping import escape_controls
-from pathlab.report.blocks import (
+from pathlab.report.base.blocks import (
     Block,
     Bullets,
     Facts,
@@ -33,14 +33,14 @@ from pathlab.report.blocks import (
     Subheading,
     TableBlock,
 )
+from pathlab.report.flows.recommendation_text import RULE, describe_recommendation
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.export import list_plot_rows
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.recommendation_text import RULE, describe_recommendation
-from pathlab.study.answer import Answer
+from pathlab.study.base.answer import Answer
 from pathlab.study.document import encode
-from pathlab.study.recommendation import Recommendation
+from pathlab.study.flows.recommendation import Recommendation
 
 DOCUMENT = "pathlab-report"
 DOCUMENT_VERSION = 1

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.blocks import Notice
-from pathlab.report.phrases import CUT_MARK, explain_cut_texts
-from pathlab.report.summary import AnswerText, TableGroup, TopicSummary
+from pathlab.report.base.blocks import Notice
+from pathlab.report.base.phrases import CUT_MARK, explain_cut_texts
+from pathlab.report.base.summary import AnswerText, TableGroup, TopicSummary
 
 #: ``phrases.CUT_NOTE`` in short, so that a summary fits a terminal of 24 lines.
 CUT_EXPLANATION = f"CI cut ({CUT_MARK}) at the range: its level is not known."

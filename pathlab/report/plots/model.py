@@ -5,6 +5,7 @@ Values are in the unit that the axis names. NaN is a gap: nothing is drawn there
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -16,6 +17,8 @@ Numbers: TypeAlias = NDArray[np.float64]
 KeyKind: TypeAlias = Literal[
     "interval", "point", "undecided", "provisional", "dot", "flagged", "excluded", "band"
 ]
+#: Of the height of a row: how far the levels of a factor are drawn from its middle.
+ROW_SHARE = 0.6
 
 
 class Scale(StrEnum):
@@ -236,3 +239,9 @@ class Plot:
     def __post_init__(self) -> None:
         if bool(self.panels) == (self.empty is not None):
             raise ValueError(f"figure '{self.name}' needs either panels or a reason why it has none")
+
+
+def build_row_axis(label: str, names: Sequence[str]) -> Axis:
+    """An axis with a row for each name, the first at the top."""
+    ticks = tuple(float(len(names) - place) for place in range(len(names)))
+    return Axis(label=label, ticks=ticks, tick_labels=tuple(names), rows=True)

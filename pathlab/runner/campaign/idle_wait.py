@@ -16,7 +16,7 @@ from pathlab.runner.hosts.host_activity import (
     name_busy,
 )
 from pathlab.runner.journal import Journal
-from pathlab.study.progress import BUSY
+from pathlab.study.runs.progress import BUSY
 
 #: Between two looks at busy hosts, and between two reports of what they do.
 STEP_S, REPORT_S = 2.0, 10.0

@@ -12,7 +12,7 @@ from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.store.records import TrialRecord
-from pathlab.study.selection import is_counted
+from pathlab.study.base.selection import is_counted
 
 
 def name_cell(row: PlanRow) -> str:

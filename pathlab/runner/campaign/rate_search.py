@@ -20,7 +20,7 @@ from pathlab.runner.campaign.search_rows import record_row
 from pathlab.runner.events import SearchNow
 from pathlab.runner.journal import SEARCH
 from pathlab.store.records import TrialRecord
-from pathlab.study.rate_searches import (
+from pathlab.study.lossless.rate_searches import (
     RateSearch,
     SearchKey,
     describe_ending,

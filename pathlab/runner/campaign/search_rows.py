@@ -9,7 +9,7 @@ from pathlab.campaign.cell import RATE_FACTOR, pace_cell
 from pathlab.campaign.order import PlanRow
 from pathlab.errors import UsageError
 from pathlab.store.records import PlanRecord
-from pathlab.study.rate_searches import name_search, read_rate
+from pathlab.study.lossless.rate_searches import name_search, read_rate
 
 
 def record_row(row: PlanRow) -> PlanRecord:

@@ -42,7 +42,7 @@ from pathlab.runner.hosts.run_lock import RunOwner, lock_host
 from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
 from pathlab.store.flags import Flag
 from pathlab.store.records import HostRecord
-from pathlab.study.readings import find_ceiling
+from pathlab.study.flows.readings import find_ceiling
 
 PROBE_CHECK_TIMEOUT_S = 10.0
 #: Sessions opened, and machines calibrated, at a time.

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.engines.spec import TrialSpec
-from pathlab.study.readings import WORKER_COLUMNS, read_host_load, read_series_table
+from pathlab.study.flows.readings import WORKER_COLUMNS, read_host_load, read_series_table
 
 
 def measure_host_load(spec: TrialSpec, tables: Mapping[str, pa.Table], end: str) -> HostLoad:

@@ -46,7 +46,7 @@ from pathlab.store.steady import (
     select_inside,
     select_steady,
 )
-from pathlab.study.links import BottleneckLink, Traffic
+from pathlab.study.base.links import BottleneckLink, Traffic
 
 #: The placement of messages with a path between the ends.
 HOST = "host"

@@ -11,9 +11,9 @@ import pandas as pd
 
 from pathlab.campaign.factors import find_default, format_level, name_levels
 from pathlab.store.import_cycles import PAUSE_MAX_S
+from pathlab.study.base.selection import Sample
+from pathlab.study.base.trials import list_values
 from pathlab.study.comparison.groups import CellSamples, ComparedCell, ComparedResults, list_trial_levels
-from pathlab.study.selection import Sample
-from pathlab.study.trials import list_values
 from pathlab.units import format_rate, format_time
 
 #: Drivers of interfaces that no cable leaves.

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
-from pathlab.study.lossless_rate import read_found_rates
-from pathlab.study.measures import LOSSLESS_COLUMN
-from pathlab.study.rate_searches import drop_rate, is_searching
-from pathlab.study.selection import (
+from pathlab.study.base.selection import (
     COMPARISON_FLAGS,
     ExclusionCount,
     Rules,
@@ -24,7 +21,10 @@ from pathlab.study.selection import (
     find_reasons,
     select_everywhere,
 )
-from pathlab.study.trials import CELL_SETTINGS, StudySource, list_values, read_study_trials
+from pathlab.study.base.trials import CELL_SETTINGS, StudySource, is_searching, list_values, read_study_trials
+from pathlab.study.lossless.lossless_rate import read_found_rates
+from pathlab.study.lossless.rate_searches import drop_rate
+from pathlab.study.measures import LOSSLESS_COLUMN
 
 STREAMS, WINDOW = CELL_SETTINGS
 CONGESTION = "congestion"

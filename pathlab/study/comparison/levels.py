@@ -15,6 +15,8 @@ from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import format_level
+from pathlab.study.base.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
+from pathlab.study.base.trials import Condition, TrialTable
 from pathlab.study.comparison.groups import COMPARED, STREAMS, WINDOW, ComparedCell, list_trial_levels
 from pathlab.study.comparison.metrics import ChosenMetrics, choose_floor, choose_metrics, read_compared
 from pathlab.study.comparison.rows import (
@@ -25,8 +27,6 @@ from pathlab.study.comparison.rows import (
     decide_rows,
 )
 from pathlab.study.measures import METRICS, Measure
-from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
-from pathlab.study.trials import Condition, TrialTable
 
 BUILD = "build"
 #: Builds that are one program: the one that others are held against, and the one that shows the noise floor.

@@ -10,10 +10,10 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split_halves
 from pathlab.store.flags import Flag
+from pathlab.study.base.selection import Sample
+from pathlab.study.base.trials import Condition
 from pathlab.study.comparison.groups import CellSamples
 from pathlab.study.measures import Measure
-from pathlab.study.selection import Sample
-from pathlab.study.trials import Condition
 
 #: From so many halves on, the noise floor is their 95th percentile; below, the largest.
 MANY_HALVES = 20

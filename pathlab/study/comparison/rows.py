@@ -21,6 +21,8 @@ from pathlab.analysis.verdicts.two_samples import (
     compare_levels,
 )
 from pathlab.errors import UsageError
+from pathlab.study.base.selection import ExclusionCount, Sample
+from pathlab.study.base.trials import StudySource
 from pathlab.study.comparison.circumstances import (
     ConditionDifference,
     MeasuredSpan,
@@ -38,8 +40,6 @@ from pathlab.study.comparison.groups import (
 from pathlab.study.comparison.metrics import ChosenMetrics, choose_metrics, find_noise, read_known
 from pathlab.study.comparison.mismatch import check_ignored, check_shared, check_usable, find_settings
 from pathlab.study.measures import LOSSLESS_COLUMN, METRICS, Measure
-from pathlab.study.selection import ExclusionCount, Sample
-from pathlab.study.trials import StudySource
 
 #: Why a row is undecided that has fewer trials than a verdict needs.
 TOO_FEW_TRIALS = "too few trials"

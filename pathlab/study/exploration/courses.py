@@ -21,6 +21,8 @@ from pathlab.analysis.estimators.reduction import BAND_RATIOS, reduce_bands, red
 from pathlab.errors import StoreError
 from pathlab.store.arrays import read_floats, read_objects
 from pathlab.store.series_columns import find_series_kind
+from pathlab.study.base.trial_series import read_columns
+from pathlab.study.base.trials import StudySource
 from pathlab.study.exploration.course_series import (
     BUSY,
     CWND,
@@ -35,8 +37,6 @@ from pathlab.study.exploration.course_series import (
     list_courses,
     parse_course,
 )
-from pathlab.study.trial_series import read_columns
-from pathlab.study.trials import StudySource
 
 if TYPE_CHECKING:
     from pathlab.study.analyses import Analyses

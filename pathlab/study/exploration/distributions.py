@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.serial_levels import measure_distribution_band
+from pathlab.study.base.selection import choose_evenly
 from pathlab.study.exploration.drawn_panels import DrawnPanels
 from pathlab.study.exploration.estimates import INTERVAL
 from pathlab.study.exploration.exploration import (
@@ -24,7 +25,6 @@ from pathlab.study.exploration.figure_axes import LINEAR, LOG10, describe_axis
 from pathlab.study.exploration.grouping import Places, split_rows
 from pathlab.study.exploration.labels import write_trial_count
 from pathlab.study.exploration.selected_trials import SelectedTrials, sort_curves
-from pathlab.study.selection import choose_evenly
 
 CDF, CCDF, HISTOGRAM = "cdf", "ccdf", "histogram"
 DISTRIBUTIONS = (CDF, CCDF, HISTOGRAM)

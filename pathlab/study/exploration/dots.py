@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.study.selection import choose_evenly
+from pathlab.study.base.selection import choose_evenly
 
 #: Dots of one group at one x, above which some are chosen: the figure has no room for more.
 DOTS_MAX = 40

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pathlab.study.base.selection import LAB_FLAGS, PROVISIONAL_FLAGS, choose_evenly
 from pathlab.study.exploration.columns import leaves_to_system
 from pathlab.study.exploration.exploration import ExploredCurve
 from pathlab.study.exploration.explored_results import RESULTS
@@ -25,7 +26,6 @@ from pathlab.study.exploration.grouping import (
 )
 from pathlab.study.exploration.labels import name_curve, write_trial_count
 from pathlab.study.exploration.view import COUNTS, View
-from pathlab.study.selection import LAB_FLAGS, PROVISIONAL_FLAGS, choose_evenly
 
 #: What is shown of more levels than anyone can tell apart, chosen evenly.
 FACETS_MAX, CURVES_MAX, PLACES_MAX = 12, 24, 512

@@ -15,7 +15,9 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.campaign.factors import FACTORS, format_level
 from pathlab.store.records import HostRecord, PlanRecord
 from pathlab.study.analyses import Analyses
-from pathlab.study.cells import MEDIA
+from pathlab.study.base.cells import MEDIA
+from pathlab.study.base.selection import SURVEY_RULES, Sample, collect_sample, find_reasons
+from pathlab.study.base.trials import TrialTable, is_searching
 from pathlab.study.exploration.columns import (
     CONTROL,
     STATED_BY_TRIALS,
@@ -23,11 +25,8 @@ from pathlab.study.exploration.columns import (
     list_stored_measures,
 )
 from pathlab.study.exploration.number_text import format_exact_number
-from pathlab.study.lossless_rate import read_found_rates
+from pathlab.study.lossless.lossless_rate import read_found_rates
 from pathlab.study.measures import LOSSLESS_COLUMN, MEASURES
-from pathlab.study.rate_searches import is_searching
-from pathlab.study.selection import SURVEY_RULES, Sample, collect_sample, find_reasons
-from pathlab.study.trials import TrialTable
 
 #: Why trials are not counted that are repeated to show drift.
 CONTROL_REASON = "control"

@@ -17,10 +17,16 @@ from pathlab.store.trial_columns import (
     read_trial_columns,
 )
 from pathlab.study.analyses import Analyses, StudiedResults
-from pathlab.study.cells import MEDIA
+from pathlab.study.base.cells import MEDIA
+from pathlab.study.base.trials import (
+    LAB,
+    TrialTable,
+    build_trial_table,
+    is_order_drawn,
+    is_searching,
+    list_values,
+)
 from pathlab.study.exploration.source_piece import PlannedSettings, SourcePiece, read_piece
-from pathlab.study.rate_searches import is_searching
-from pathlab.study.trials import LAB, TrialTable, build_trial_table, is_order_drawn, list_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

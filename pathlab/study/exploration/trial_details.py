@@ -16,7 +16,8 @@ from pathlab.errors import StoreError
 from pathlab.store.capture_files import ENDS
 from pathlab.store.flags import Status
 from pathlab.store.records import PlanRecord, TrialRecord
-from pathlab.study.datagram_limit import DatagramVerdict, classify_datagrams, read_datagrams
+from pathlab.study.base.trials import StudySource, find_medium
+from pathlab.study.datagrams.datagram_limit import DatagramVerdict, classify_datagrams, read_datagrams
 from pathlab.study.exploration.columns import find_scale
 from pathlab.study.exploration.course_series import CourseSeries
 from pathlab.study.exploration.courses import find_courses
@@ -30,8 +31,7 @@ from pathlab.study.exploration.trial_readings import (
     summarise_cores,
     summarise_tcp,
 )
-from pathlab.study.trial_limit import SingleLimit, classify_record
-from pathlab.study.trials import StudySource, find_medium
+from pathlab.study.flows.trial_limit import SingleLimit, classify_record
 
 if TYPE_CHECKING:
     from pathlab.study.exploration.explored_results import ExploredResults

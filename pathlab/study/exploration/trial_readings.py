@@ -11,8 +11,8 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.campaign.factors import find_default, format_level
 from pathlab.store.records import TrialRecord
-from pathlab.study.trial_series import StreamTable, build_stream_table, read_columns
-from pathlab.study.trials import StudySource
+from pathlab.study.base.trial_series import StreamTable, build_stream_table, read_columns
+from pathlab.study.base.trials import StudySource
 
 US, MSS = 1e-6, "snd_mss_bytes"
 #: Figures of TCP_INFO over the steady window, by the column that they are read from. Those of the first kind

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pathlab.errors import StoreError
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, find_series_kind
-from pathlab.study.trials import StudySource
+from pathlab.study.base.trials import StudySource
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import FACTORS
 from pathlab.errors import UsageError
+from pathlab.study.base.selection import collect_sample
+from pathlab.study.base.trials import StudySource, TrialTable
 from pathlab.study.comparison.groups import list_trial_levels
 from pathlab.study.comparison.levels import compare_levels_of
 from pathlab.study.comparison.metrics import ChosenMetrics
@@ -24,8 +26,6 @@ from pathlab.study.exploration.trial_source import TrialSource
 from pathlab.study.exploration.view import View
 from pathlab.study.exploration.view_text import show_level
 from pathlab.study.measures import METRICS
-from pathlab.study.selection import collect_sample
-from pathlab.study.trials import StudySource, TrialTable
 
 if TYPE_CHECKING:
     import pandas as pd

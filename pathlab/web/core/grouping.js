@@ -181,7 +181,7 @@ export function choosePlaces(size, most) {
 }
 
 /**
- * At most so many of the items: choose_evenly of study/selection.py.
+ * At most so many of the items: choose_evenly of study/base/selection.py.
  * @template Item
  * @param {Item[]} items
  * @param {number} most

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.captures.capture import open_capture
-from pathlab.study import inspection
+from pathlab.study.captures import inspection
 from tests.builders.packets import SYN, build_ethernet, build_ipv4, build_tcp, write_pcap
 from tests.builders.results import make_quickstart, write_results
 from tests.command_line import Said, call

@@ -5,9 +5,9 @@ from pathlib import Path
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.route import build_route
 from pathlab.errors import UsageError
+from pathlab.report.paths.routes import plot_path
 from pathlab.report.plots.figure_file import check_figure_file
 from pathlab.report.plots.printed import write_figure
-from pathlab.report.sections.routes import plot_path
 from tests.builders.paths import OPENED, probe, sample_capacity, sample_report
 from tests.golden.conftest import Say, catch
 from tests.unit.discover.test_text import Follower, render

@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from pathlab.report.sections.comparison_changes import list_summaries
-from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.report.sections.comparison_text import list_notes
+from pathlab.report.comparison.comparison_changes import list_summaries
+from pathlab.report.comparison.comparison_table import render_comparison
+from pathlab.report.comparison.comparison_text import list_notes
 from pathlab.study.comparison.rows import ChangeVerdict, ResultsComparison
 from tests.builders.comparisons import compare, make_changed, make_results
 from tests.builders.printed import print_text

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.trial_loss import pool_trial_loss
-from pathlab.report.datagram_answers import describe_flows, list_other_recommendations
-from pathlab.report.datagram_text import (
+from pathlab.report.datagrams.datagram_answers import describe_flows, list_other_recommendations
+from pathlab.report.datagrams.datagram_text import (
     describe_attribution,
     describe_loss,
     describe_reordering,
     format_datagram_limit,
     list_datagram_facts,
 )
-from pathlab.report.text import render_trial
+from pathlab.report.trials.trial_text import render_trial
 from pathlab.study.analyses import Study
-from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
-from pathlab.study.datagram_trial import LossRuns
+from pathlab.study.datagrams.datagram_limit import classify_datagrams, read_datagrams
+from pathlab.study.datagrams.datagram_trial import LossRuns
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.printed import print_text
 from tests.builders.results import Settings

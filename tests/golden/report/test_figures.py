@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pathlab.report.blocks import Paragraph
+from pathlab.report.base.answer_tables import list_caveats
+from pathlab.report.base.blocks import Paragraph
+from pathlab.report.base.lazy import build_blocks
+from pathlab.report.flows import certainty, cpu, duration, effect
 from pathlab.report.plots.model import Curve, Rule, Scale
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.sections import certainty, cpu, duration, effect
-from pathlab.report.sections.answer_tables import list_caveats
-from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from tests.builders.plots import make_panel, make_plot
 from tests.builders.results import LAB, SyntheticResults, join_results

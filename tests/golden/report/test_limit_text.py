@@ -10,9 +10,9 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import weigh
 from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
 from pathlab.analysis.verdicts.limits import Limit, LimitVerdict
-from pathlab.report.limit_text import format_limit
-from pathlab.report.trial_notes import list_remarks
-from pathlab.study.trial_limit import SingleLimit
+from pathlab.report.trials.limit_text import format_limit
+from pathlab.report.trials.trial_notes import list_remarks
+from pathlab.study.flows.trial_limit import SingleLimit
 from tests.builders.results import make_quickstart
 from tests.golden.conftest import Say
 

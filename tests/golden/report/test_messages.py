@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.blocks import Block, Bullets, Paragraph, list_blocks
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.blocks import Block, Bullets, Paragraph, list_blocks
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.messages import messages
+from pathlab.report.messages.size_text import describe_messages
+from pathlab.report.opening import build_opening
 from pathlab.report.plots.model import Curve
-from pathlab.report.sections import messages
-from pathlab.report.sections.opening import build_opening
-from pathlab.report.size_text import describe_messages
 from pathlab.study.analyses import Study
 from tests.builders.messages import (
     BATCH,

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.answer_table import format_row
-from pathlab.report.inputs import ReportInputs
-from pathlab.report.multipath_remarks import name_settings
-from pathlab.report.multipath_text import describe_multipath
-from pathlab.report.sections.chapters import list_lazy_plots
+from pathlab.report.base.answer_table import format_row
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.chapters import list_lazy_plots
+from pathlab.report.multipath.multipath_remarks import name_settings
+from pathlab.report.multipath.multipath_text import describe_multipath
 from pathlab.study.analyses import Study
-from pathlab.study.registry import ANALYSES
+from pathlab.study.base.registry import ANALYSES
 from tests.builders.multipath import SINGLES, UNEQUAL, Bonds, make_multipath_results
 from tests.builders.sections import draw
 from tests.golden.conftest import Say

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.sections.notices import list_notices
-from pathlab.report.text import count_flags
+from pathlab.report.base.trial_flags import count_flags
+from pathlab.report.runs.notices import list_notices
 from pathlab.store.records import JournalRecord, TrialRecord
 from pathlab.study.analyses import Study
 from tests.builders.results import SyntheticResults, make_quickstart

@@ -8,12 +8,12 @@ import pytest
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.verdicts.preference import Reason
-from pathlab.report.candidate_text import format_expected
-from pathlab.report.recommendation_text import describe_recommendation, shorten_recommendation
+from pathlab.report.flows import limits
+from pathlab.report.flows.candidate_text import format_expected
+from pathlab.report.flows.recommendation_text import describe_recommendation, shorten_recommendation
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections import limits
 from pathlab.store.records import TrialRecord
-from pathlab.study.answer import measure_spread
+from pathlab.study.base.answer import measure_spread
 from tests.builders.recommendations import KIB, QUICK, answer, make, sweep
 from tests.builders.results import make_quickstart
 from tests.golden.conftest import Say

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from pathlab.report.blocks import Paragraph
-from pathlab.report.sections.opening import build_opening
+from pathlab.report.base.blocks import Paragraph
+from pathlab.report.opening import build_opening
 from tests.builders.levels import measure_levels
 from tests.builders.results import SyntheticResults
 from tests.builders.sections import find_section, make_inputs

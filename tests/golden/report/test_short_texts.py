@@ -9,22 +9,22 @@ import pytest
 
 from pathlab.errors import UsageError
 from pathlab.reference.series import describe_source
-from pathlab.report.answer_table import format_row, list_undecided
-from pathlab.report.blocks import Facts, list_figures
+from pathlab.report.base.answer_table import format_row, list_undecided
+from pathlab.report.base.blocks import Facts, list_figures
+from pathlab.report.base.names import enumerate_cells
+from pathlab.report.comparison.comparison import build_comparison
 from pathlab.report.explorer.figure import FigureTexts, plot_exploration, write_subject
 from pathlab.report.explorer.trial_document import read_details
 from pathlab.report.explorer.verdict_document import read_verdicts
 from pathlab.report.formats.output_file import write_whole
-from pathlab.report.host_text import render_check
-from pathlab.report.names import enumerate_cells
+from pathlab.report.hosts.host_text import render_check
 from pathlab.report.report_builder import write_comparison
-from pathlab.report.sections.comparison import build_comparison
-from pathlab.report.sections.method import build_method
+from pathlab.report.runs.method import build_method
 from pathlab.study.analyses import Study
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.exploration.exploration import Facet
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
-from pathlab.study.registry import ANALYSES
 from tests.builders.comparisons import compare, make_results
 from tests.builders.explorations import RATE, explore
 from tests.builders.explored import make_explored

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.inputs import ReportInputs
 from tests.builders.results import make_quickstart
 from tests.builders.sections import find_section, find_table, make_inputs
 from tests.builders.shipped import SHIPPED, describe_campaign

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.blocks import Fold, TableBlock
-from pathlab.report.inputs import ReportInputs
+from pathlab.report.base.blocks import Fold, TableBlock
+from pathlab.report.base.inputs import ReportInputs
+from pathlab.report.opening import build_opening
 from pathlab.report.plots.model import Plot
-from pathlab.report.sections.opening import build_opening
-from pathlab.report.technology_text import describe_technologies
+from pathlab.report.technologies.technology_text import describe_technologies
 from tests.builders.results import SyntheticResults
 from tests.builders.sections import draw, find_section, find_table, list_blocks
 from tests.builders.technologies import (

@@ -8,15 +8,15 @@ from rich.console import Console
 
 from pathlab import __version__
 from pathlab.cli.report import print_summary
-from pathlab.report.answer_table import render_analyses
-from pathlab.report.blocks import Report
+from pathlab.report.base.answer_table import render_analyses
+from pathlab.report.base.blocks import Report
+from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.formats.report_json import describe_report
-from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report
 from pathlab.study.analyses import Analyses, Study
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.document import build_analysis_document
-from pathlab.study.registry import ANALYSES
 from tests.builders.printed import print_text
 from tests.builders.results import SyntheticResults
 from tests.builders.sections import QUICK

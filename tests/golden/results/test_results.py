@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.sections.comparison import build_comparison
-from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.report.sections.comparison_text import describe_comparison
+from pathlab.report.comparison.comparison import build_comparison
+from pathlab.report.comparison.comparison_table import render_comparison
+from pathlab.report.comparison.comparison_text import describe_comparison
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults

@@ -12,7 +12,7 @@ from pathlab.runner.campaign.cycle import RunParts
 from pathlab.runner.campaign.resumption import check_same_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.store.records import PlanRecord
-from pathlab.study.rate_searches import describe_ending, list_searches
+from pathlab.study.lossless.rate_searches import describe_ending, list_searches
 from tests.builders.searches import Truth, count_link, make_search_campaign, run_searches
 from tests.builders.stored import create_results
 from tests.golden.conftest import Say, catch

@@ -15,12 +15,12 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.results_show import print_overview
 from pathlab.errors import StoreError, UsageError
-from pathlab.report.blocks import TableBlock
+from pathlab.report.base.blocks import TableBlock
+from pathlab.report.chapters import build_sections
+from pathlab.report.comparison.comparison_table import render_comparison
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.chapters import build_sections
-from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.topics import summarise_topics
 from pathlab.store import database
 from pathlab.store.arrays import convert_rows
 from pathlab.store.check import check_results

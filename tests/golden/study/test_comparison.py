@@ -3,8 +3,8 @@
 import dataclasses
 
 from pathlab.errors import NotMeasurable, UsageError
-from pathlab.report.sections.comparison_text import describe_comparison, list_notes
-from pathlab.report.sections.comparison_times import warn_of_times
+from pathlab.report.comparison.comparison_text import describe_comparison, list_notes
+from pathlab.report.comparison.comparison_times import warn_of_times
 from pathlab.study.comparison.rows import ChangeVerdict, compare_results
 from tests.builders.comparisons import compare, make_results
 from tests.golden.conftest import Say, catch

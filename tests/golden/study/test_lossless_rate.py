@@ -9,7 +9,7 @@ from pathlab.campaign.order import PlanRow
 from tests.builders.searches import count_link, make_search_campaign, run_searches, write_search_results
 from tests.builders.stored import create_results
 from tests.golden.conftest import Say
-from tests.unit.study.test_lossless_rate import analyse
+from tests.unit.study.lossless.test_lossless_rate import analyse
 
 ONE: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from pathlab.errors import UsageError
-from pathlab.report.message_text import describe_choice, list_choice_rows
+from pathlab.report.messages.message_text import describe_choice, list_choice_rows
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.message_choice import MessageChoice, MessageTarget, choose_setups
+from pathlab.study.messages.message_choice import MessageChoice, MessageTarget, choose_setups
 from tests.builders.messages import BATCHED, RATES, SHARED, TCP, Setup, make_message_results
 from tests.builders.results import SyntheticResults
 from tests.golden.conftest import Say, catch

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from pathlab.analysis.verdicts.preference import DifferenceTest, Reason
-from pathlab.report.recommendation_text import describe_recommendation
+from pathlab.report.flows.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
-from pathlab.study.recommendation import Confidence, Recommendation, Reference
+from pathlab.study.flows.recommendation import Confidence, Recommendation, Reference
 from tests.builders.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
 from tests.builders.results import make_quickstart
 from tests.golden.conftest import Say

@@ -32,8 +32,8 @@ from tests.unit.study.exploration.test_baselines import build
 from tests.unit.study.exploration.test_courses import make_results
 from tests.unit.study.exploration.test_distributions import build as build_distribution
 from tests.unit.study.exploration.test_distributions import make_values
-from tests.unit.study.test_climbs import classify, probes
-from tests.unit.study.test_technologies import make_study, measure
+from tests.unit.study.flows.test_climbs import classify, probes
+from tests.unit.study.technologies.test_technologies import make_study, measure
 
 KIB = 1024
 MS = 1_000_000

@@ -16,7 +16,7 @@ from pathlab.captures import flow_table, pcap
 from pathlab.captures.capture import Capture, open_capture, read_capture
 from pathlab.captures.records import RecordBatch
 from pathlab.errors import PathlabError
-from pathlab.study.capture_notices import list_capture_notices
+from pathlab.study.captures.capture_notices import list_capture_notices
 from tests.builders.packets import (
     NULL,
     RAW,

@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from pathlab.cli.overlay import render_overlays
-from tests.unit.study.test_references import COLUMN, NAME, make_messages
+from tests.unit.study.comparison.test_references import COLUMN, NAME, make_messages
 
 
 def test_each_level_has_both_sides_and_a_dash_for_what_is_missing() -> None:

@@ -13,11 +13,11 @@ from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import build_route
 from pathlab.discover.text import HopPrinter
+from pathlab.report.paths.routes import plot_path
 from pathlab.report.plots.model import Curve
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import draw_plot
 from pathlab.report.plots.style import choose_slot
-from pathlab.report.sections.routes import plot_path
 from pathlab.units import format_rate
 from tests.builders.paths import OPENED, probe, sample_capacity, sample_report
 from tests.builders.sections import find_curve

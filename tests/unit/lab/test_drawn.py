@@ -9,8 +9,8 @@ from rich.console import Console
 
 from pathlab.campaign.load import load_lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.report.lab_text import print_lab
-from pathlab.report.plots.lab_figure import draw_figure
+from pathlab.report.hosts.lab_figure import draw_figure
+from pathlab.report.hosts.lab_text import print_lab
 from pathlab.runner.hosts.lab_topology import build_topology
 
 ROUGH = LinkSettings(

@@ -12,7 +12,7 @@ import pytest
 
 import pathlab
 from pathlab.errors import UsageError
-from pathlab.report.names import format_utc
+from pathlab.report.base.names import format_utc
 from pathlab.store import column_reader
 from pathlab.store.check import check_results
 from pathlab.store.exporting import select_trials

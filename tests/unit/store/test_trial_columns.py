@@ -15,7 +15,7 @@ from pathlab.store.trial_columns import (
     read_trial_columns,
 )
 from pathlab.store.usable import serialize_flags
-from pathlab.study.trials import column
+from pathlab.study.base.trials import column
 from tests.builders.explored import make_explored
 from tests.builders.results import write_results
 from tests.builders.stored import change_database

@@ -14,14 +14,14 @@ from pathlab.analysis.fits.models import Family
 from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.pairs import PairVerdict
-from pathlab.report.answer_table import format_row
+from pathlab.report.base.answer_table import format_row
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.answer import measure_spread
-from pathlab.study.costs import Bottleneck
-from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import ExclusionCount, select
-from pathlab.study.throughput import agree_with_windows
+from pathlab.study.base.answer import measure_spread
+from pathlab.study.base.registry import ANALYSES
+from pathlab.study.base.selection import ExclusionCount, select
+from pathlab.study.flows.costs import Bottleneck
+from pathlab.study.flows.throughput import agree_with_windows
 from tests.builders.results import LAB, SyntheticResults
 from tests.builders.sections import QUICK
 from tests.builders.sweeps import CAPACITY, RTT_NS, make_sweep

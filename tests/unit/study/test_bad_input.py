@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
+from pathlab.study.base.registry import ANALYSES
 from pathlab.study.document import build_analysis_document
-from pathlab.study.registry import ANALYSES
 from tests.builders.results import BareResults, SyntheticResults, study
 from tests.builders.sweeps import make_sweep
 

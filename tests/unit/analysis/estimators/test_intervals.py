@@ -8,7 +8,7 @@ import pytest
 from pathlab.analysis.estimators.cells import replicate_interval
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.serial import serial_median
-from pathlab.report.phrases import CUT_NOTE, format_ci, format_figure, format_interval, note_cut
+from pathlab.report.base.phrases import CUT_NOTE, format_ci, format_figure, format_interval, note_cut
 
 BUILDER = IntervalBuilder(n=7, method="test")
 

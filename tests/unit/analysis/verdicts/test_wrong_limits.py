@@ -11,8 +11,8 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
 from pathlab.analysis.verdicts.limits import Limit, classify_limits
 from pathlab.analysis.verdicts.loss_laws import estimate_loss_window, ignores_losses
-from pathlab.report.limit_text import format_limit
-from pathlab.study.trial_limit import describe_limit
+from pathlab.report.trials.limit_text import format_limit
+from pathlab.study.flows.trial_limit import describe_limit
 from tests.builders.limits import PLAIN, QUIET, read
 
 SEGMENT_BYTES = 1448

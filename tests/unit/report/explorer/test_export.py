@@ -20,7 +20,7 @@ from pathlab.report.explorer.export import SPARE_BYTES, ExportedPage, choose_col
 from pathlab.report.explorer.page import DOCUMENTS_ID, LEFT_OUT_ID, TABLE_ID, render_exported
 from pathlab.report.explorer.verdict_document import read_verdicts
 from pathlab.report.formats.forms import RESULTS_FORMS
-from pathlab.report.sections.topics import list_answers
+from pathlab.report.topics import list_answers
 from pathlab.store.saved_views import save_view
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults

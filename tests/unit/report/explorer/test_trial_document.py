@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pathlab.report.explorer.trial_document import read_details
-from pathlab.report.limit_text import format_limit
+from pathlab.report.trials.limit_text import format_limit
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.trial_limit import classify_record
+from pathlab.study.flows.trial_limit import classify_record
 from tests.builders.explored import make_explored
 from tests.builders.results import write_results
 

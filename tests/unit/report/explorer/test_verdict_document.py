@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pathlab.report.comparison.comparison_table import render_comparison
 from pathlab.report.explorer.verdict_document import read_verdicts, write_verdicts
-from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.levels import compare_levels_of
 from pathlab.study.comparison.metrics import ChosenMetrics

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.report.blocks import Report, list_figures
+from pathlab.report.base.blocks import Report, list_figures
 from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.html import Shape, render_page
 from pathlab.report.formats.markdown import escape_markdown, render_markdown, write_markdown

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.report.blocks import Question, Report, Section, TableBlock, list_blocks, list_figures
+from pathlab.report.base.blocks import Question, Report, Section, TableBlock, list_blocks, list_figures
+from pathlab.report.base.tables import (
+    build_hosts_table,
+    build_journal_table,
+    build_table,
+    flatten_facts,
+    format_setting,
+)
 from pathlab.report.formats.html import (
     COLUMNS_UPRIGHT,
     ROWS_SHOWN,
@@ -20,14 +27,7 @@ from pathlab.report.formats.html import (
 )
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
-from pathlab.report.sections.method import build_appendices
-from pathlab.report.tables import (
-    build_hosts_table,
-    build_journal_table,
-    build_table,
-    flatten_facts,
-    format_setting,
-)
+from pathlab.report.runs.method import build_appendices
 from pathlab.store.records import JournalRecord
 from tests.builders.pages import PageReader
 from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_quickstart

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from pathlab.errors import UsageError
+from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.explorer.figure import FigureTexts, plot_exploration
-from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.figure_look import FigureLook, parse_size, read_look
 from pathlab.report.plots.model import Plot, Points, Rule
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import draw_file, draw_plot, draw_plot_figure, write_figure
-from pathlab.report.sections.trials import find_trial_plot
+from pathlab.report.trials.trials import find_trial_plot
 from pathlab.study.exploration.exploration import Facet
 from tests.builders.explorations import curve, dot, explore, point
 from tests.builders.messages import make_message_results

@@ -12,7 +12,7 @@ from pathlab.runner.events import Event, RunNotice, Waiting
 from pathlab.runner.journal import Journal
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
-from pathlab.study.progress import BUSY
+from pathlab.study.runs.progress import BUSY
 
 SECOND_NS = 10**9
 

@@ -18,7 +18,7 @@ from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import Event, RunNotice, SearchNow
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
-from pathlab.study.rate_searches import list_searches
+from pathlab.study.lossless.rate_searches import list_searches
 from tests.builders.searches import FakeCycles, count_link, make_search_campaign, run_searches
 from tests.builders.stored import create_results
 

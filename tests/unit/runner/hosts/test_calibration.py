@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pathlab.runner.hosts.calibration import STREAM_COUNTS, choose_counts, read_calibration
-from pathlab.study.readings import find_ceiling
+from pathlab.study.flows.readings import find_ceiling
 
 RECORDS: list[dict[str, Any]] = [
     {"type": "hello"},

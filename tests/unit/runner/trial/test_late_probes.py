@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from pathlab.engines.spec import TrialSpec
-from pathlab.report.text import build_round_trips_table
+from pathlab.report.trials.trial_text import build_round_trips_table
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.probing import ProbeTimeouts
 from pathlab.runner.trial.series import build_series
 from pathlab.store.records import TrialRecord
-from pathlab.study.streams import find_drtt_bound, measure_drtt, measure_probe_loss
+from pathlab.study.flows.streams import find_drtt_bound, measure_drtt, measure_probe_loss
 from tests.builders import campaigns
 from tests.builders.series import describe_round_trips
 from tests.builders.trials import record_trial

@@ -8,10 +8,10 @@ import pytest
 
 from pathlab.campaign.factor import Level
 from pathlab.engines.fan_out import merge_receivers
-from pathlab.report.datagram_text import format_datagram_limit
+from pathlab.report.datagrams.datagram_text import format_datagram_limit
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.stalls import Stall, find_stall
-from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
+from pathlab.study.datagrams.datagram_limit import classify_datagrams, read_datagrams
 from tests.builders import campaigns
 from tests.builders.datagram_ends import build_udp_record, make_udp_receiver, make_udp_sender
 

@@ -23,7 +23,7 @@ from pathlab.store.exporting import list_formats, load_format, select_trials
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
-from pathlab.study.streams import read_probe_trace
+from pathlab.study.flows.streams import read_probe_trace
 from tests.builders.series import make_end_intervals, make_probes
 from tests.builders.stored import (
     CAMPAIGN,

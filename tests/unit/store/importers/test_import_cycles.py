@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.report.recommendation_text import format_confidence
+from pathlab.report.flows.recommendation_text import format_confidence
 from pathlab.store.import_cycles import TimedTrial, number_cycles, read_start, sort_by_time
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.recommendation import Confidence
+from pathlab.study.flows.recommendation import Confidence
 from tests.builders.foreign_files import BEGIN_S, change, make_iperf3
 from tests.builders.stored import CAMPAIGN
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pathlab.report.sections.comparison_text import describe_comparison
-from pathlab.report.sections.comparison_times import note_times, warn_of_times
+from pathlab.report.comparison.comparison_text import describe_comparison
+from pathlab.report.comparison.comparison_times import note_times, warn_of_times
 from pathlab.store.records import HostRecord
 from tests.builders.comparisons import compare, make_results
 from tests.builders.results import SyntheticResults

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from pathlab.errors import NotMeasurable, UsageError
-from pathlab.report.sections.comparison_changes import list_comparison_warnings, list_summaries
-from pathlab.report.sections.comparison_names import name_cells
-from pathlab.report.sections.comparison_table import list_change_columns
-from pathlab.report.sections.comparison_text import describe_comparison
+from pathlab.report.comparison.comparison_changes import list_comparison_warnings, list_summaries
+from pathlab.report.comparison.comparison_names import name_cells
+from pathlab.report.comparison.comparison_table import list_change_columns
+from pathlab.report.comparison.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
+from pathlab.study.base.selection import survey_table
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, ResultsComparison, compare_results
-from pathlab.study.selection import survey_table
 from tests.builders.comparisons import compare, make_results
 from tests.builders.messages import TCP, carry, make_message_results, make_message_trials
 from tests.builders.results import SyntheticResults

@@ -12,8 +12,8 @@ from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import compare_groups
 from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
+from pathlab.study.comparison.releases import CostVerdict, ReleaseRatio
 from pathlab.study.comparison.rows import ChangeVerdict
-from pathlab.study.releases import CostVerdict, ReleaseRatio
 from tests.builders.levels import measure_levels
 from tests.builders.results import SyntheticResults
 

@@ -8,6 +8,7 @@ import pytest
 
 from pathlab.errors import StoreError
 from pathlab.study.analyses import Study
+from pathlab.study.base.trial_series import build_stream_table, count_retransmits, read_columns
 from pathlab.study.exploration.course_series import list_courses, parse_course
 from pathlab.study.exploration.courses import (
     LINES_MAX,
@@ -19,7 +20,6 @@ from pathlab.study.exploration.courses import (
     reduce_course,
 )
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.trial_series import build_stream_table, count_retransmits, read_columns
 from tests.builders.explored import make_explored
 
 

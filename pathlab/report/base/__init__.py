@@ -1,0 +1,1 @@
+"""What every chapter is made of: blocks, tables, points, names and phrases."""

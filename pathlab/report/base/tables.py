@@ -1,0 +1,186 @@
+"""Tables of a report as text: how one is built, and those of plan, failures, hosts and journal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from pathlab.quantities import drop_unit, find_format
+from pathlab.report.base.blocks import Heading, TableBlock
+from pathlab.report.base.names import TEXT_COLUMNS, format_utc
+from pathlab.store.flags import Status
+from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
+from pathlab.study.base.trials import TrialTable, list_values
+from pathlab.units import NOT_MEASURED, format_window
+
+#: Texts of cells that hold no value.
+NO_VALUE = frozenset({"", NOT_MEASURED})
+#: In a table of fewer rows equal values may be chance, and are compared with each other.
+LEAST_ROWS = 3
+
+
+def build_table(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[tuple[str, ...]],
+    *,
+    note: str | None = None,
+    meanings: Sequence[str] = (),
+    words: Collection[str] = (),
+    keep: Collection[str] = (),
+) -> TableBlock:
+    """A table that shows no empty columns; what is the same in every row is said once, in its note.
+
+    The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
+    first and those of ``TEXT_COLUMNS``.
+    """
+    texts = list(rows)
+    explained = [*meanings, *[""] * (len(columns) - len(meanings))]
+    left = words or {columns[0], *TEXT_COLUMNS}
+    places, constants = _choose_columns(columns, texts, keep)
+    if constants:
+        same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
+        note = f"{same} {note}" if note else same
+    return TableBlock(
+        name=name,
+        title=title,
+        headings=tuple(
+            Heading(label=label, meaning=meaning) for label, meaning in zip(columns, explained, strict=True)
+        ),
+        rows=tuple(texts),
+        numeric=tuple(label not in left for label in columns),
+        note=note,
+        constants=tuple(constants),
+        shown=tuple(places),
+    )
+
+
+def _choose_columns(
+    columns: Sequence[str], rows: Sequence[tuple[str, ...]], keep: Collection[str]
+) -> tuple[list[int], list[tuple[str, str]]]:
+    """The places of the columns to show; heading and value of those that have one value in all rows."""
+    places, constants = [0], list[tuple[str, str]]()
+    for index, label in enumerate(columns[1:], start=1):
+        result = {row[index] for row in rows}
+        if label in keep or (len(result - NO_VALUE) and (len(result) > 1 or len(rows) < LEAST_ROWS)):
+            places.append(index)
+        elif result - NO_VALUE:
+            constants.append((label, result.pop()))
+    return places, constants
+
+
+def build_plan_table(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:
+    """The plan in its order of execution, with how each row ended."""
+    by_row: dict[int, list[str]] = {}
+    for number, status in zip(*list_values(trials.frame, ("plan_row", "status")), strict=True):
+        by_row.setdefault(number, []).append(status)
+    names = sorted({name for row in plan for name in row.settings})
+    known: dict[str, tuple[str, ...]] = {}  # rows repeat their settings, and formatting is slow
+
+    def format_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+        key = repr(settings)
+        if key not in known:
+            known[key] = tuple(format_setting(name, settings.get(name)) for name in names)
+        return known[key]
+
+    rows = [
+        (
+            str(row.row + 1),
+            str(row.cycle + 1),
+            f"{row.path_source} → {row.path_destination}",
+            *format_settings(row.settings),
+            ", then ".join(by_row.get(row.row, ["not measured"])),
+        )
+        for row in plan
+    ]
+    headings = ["Order", "Cycle", "Path", *(format_name(name) for name in names), "Outcome"]
+    return build_table("plan", title, headings, rows, words={"Path", "Outcome", "Congestion"})
+
+
+def build_failures_table(title: str, trials: TrialTable) -> TableBlock:
+    """Trials that did not complete, each with stage and reason."""
+    names = ("trial_id", "cycle", "path_source", "path_destination", "streams", "window_requested_bytes")
+    failed = trials.frame[trials.frame["status"] != Status.COMPLETE]
+    columns = list_values(failed, (*names, "status", "attempt", "failed_stage", "failure"))
+    rows = [
+        (
+            str(number),
+            str(cycle + 1),
+            f"{source} → {destination}",
+            f"{streams} × {format_window(window)}",
+            f"{status}, attempt {attempt}",
+            stage or NOT_MEASURED,
+            reason or "no reason recorded",
+        )
+        for number, cycle, source, destination, streams, window, status, attempt, stage, reason in zip(
+            *columns, strict=True
+        )
+    ]
+    headings = ("Trial", "Cycle", "Path", "Streams × window", "Outcome", "Stage", "Reason")
+    return build_table("failures", title, headings, rows, words=headings[2:])
+
+
+def build_hosts_table(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
+    """Facts by host; the last ones of a host that was recorded more than once."""
+    latest = {host.name: flatten_facts(host.facts) for host in hosts}
+    names = sorted(latest)
+    keys = list(dict.fromkeys(key for name in names for key in latest[name]))
+    rows = [(key, *(latest[name].get(key, NOT_MEASURED) for name in names)) for key in keys]
+    return build_table("hosts", title, ["Fact", *names], rows, words={"Fact", *names})
+
+
+def build_journal_table(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
+    """The events of the run besides its trials, in order of time."""
+    rows = [
+        (
+            format_utc(entry.recorded_utc),
+            entry.kind.replace("-", " "),
+            NOT_MEASURED if entry.plan_row is None else str(entry.plan_row + 1),
+            entry.text,
+        )
+        for entry in journal
+    ]
+    headings = ("Time", "What", "Row", "In words")
+    return build_table("journal", title, headings, rows, words={"Time", "What", "In words"})
+
+
+def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:
+    """Nested facts as ``a.b: text``; lists as one line of JSON, unread ones as not measured."""
+    if not isinstance(facts, dict):
+        return {prefix: _fact_text(facts)}
+    result: dict[str, str] = {}
+    for key, value in facts.items():
+        name = f"{prefix}.{key}" if prefix else str(key)
+        if isinstance(value, dict) and value:
+            result.update(flatten_facts(value, name))
+        else:
+            result[name] = _fact_text(value)
+    return result
+
+
+def format_name(setting: str) -> str:
+    """A setting's name for people: ``window_bytes`` becomes ``Window``."""
+    return drop_unit(setting).replace("_", " ").capitalize()
+
+
+def format_setting(name: str, value: Any) -> str:
+    """A factor level with its unit, as the suffix of its name says."""
+    if value is None:
+        return "auto" if name == "window_bytes" else "default"
+    formatter = find_format(name)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return formatter(value) if formatter and is_number else str(value)
+
+
+def _fact_text(value: Any) -> str:
+    if value is None or value in ({}, []):
+        return NOT_MEASURED
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
+        return ", ".join(str(item) for item in value)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,1 @@
+"""Inspected captures: numbers, sentences, figures."""

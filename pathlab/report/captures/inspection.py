@@ -1,0 +1,187 @@
+"""Inspected captures as a report: each file with its connections, the figures of one, and the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pathlab._version import VERSION
+from pathlab.report.base.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Fold,
+    Notice,
+    Paragraph,
+    Report,
+    Section,
+    TableBlock,
+)
+from pathlab.report.base.tables import build_table
+from pathlab.report.captures.inspection_figures import plot_connection
+from pathlab.report.captures.inspection_text import (
+    describe_capture,
+    describe_check,
+    list_connection_facts,
+    list_left_out,
+    summarize_direction,
+)
+from pathlab.study.captures.captured_tcp import CapturedConnection
+from pathlab.study.captures.inspection import InspectedCapture, Inspection
+from pathlab.units import NOT_MEASURED, format_rate, format_time, format_volume
+
+COLUMNS = (
+    *("Flow", "From", "To", "Duration", "Payload", "Throughput", "Retrans.", "Spurious", "Reordered"),
+    *("RTT min", "RTT median", "In flight max", "Window max"),
+)
+MEANINGS = (
+    *("", "", "", "", "all packets, retransmissions as well", "without retransmissions"),
+    *("packets", "by D-SACK", "packets, not retransmissions"),
+    *("from the capture", "from the capture", "", "the receiver's"),
+)
+#: UDP flows in the table, those with most payload.
+UDP_FLOWS_SHOWN = 100
+CHECK_COLUMNS = ("Number", "Engine", "Sender's capture", "Difference")
+DEFINITIONS = (
+    "Fast or SACK recovery: SACK blocks above the segment or three duplicate ACKs called for it, or it was "
+    "sent again without a pause before that recovery's end (RFC 5681, 6582, 6675, 8985).",
+    "Timeout: nothing was sent or acknowledged for a round trip or more, and the first unacked segment "
+    "was sent again; with it all that is sent again until the loss is made up (RFC 6298).",
+    "Tail-loss probe: the last segment was sent again, once, after a round trip or more (RFC 8985).",
+    "Spurious: a D-SACK block says that the bytes had arrived before (RFC 2883, 3708).",
+    "Reordered: sent before a packet that was captured earlier, by its IP identification, else by its "
+    "timestamp, else because it came sooner than a retransmission could. Its extent is the number of packets "
+    "since the first that overtook it (RFC 4737).",
+    "RTT by timestamps: from a timestamp to its first echo that acknowledges data (RFC 7323). RTT by ACKs: "
+    "from a byte to its first ACK, without what was sent twice (Karn's algorithm, RFC 6298).",
+    "In flight: from the highest ACK to the highest byte sent, SACKed bytes included, where it was captured.",
+)
+
+
+def build_inspection(inspection: Inspection) -> Report:
+    """The report of an inspection; the first section answers, one follows for each capture."""
+    notices = tuple(
+        Notice(kind=notice.kind, short=notice.text, path=_name_capture(capture))
+        for capture in inspection.captures
+        for notice in capture.notices
+    )
+    return Report(
+        title=f"Inspection of {inspection.title}",
+        facts=(*(str(item.facts.path.name) for item in inspection.captures), f"PathLab {VERSION}"),
+        footer=f"Written by PathLab {VERSION}",
+        notices=notices,
+        recommendations=(),
+        opening=Section(
+            key="inspection", title="What the packets show", blocks=tuple(_list_answer(inspection))
+        ),
+        sections=(
+            *(_build_capture(item, index) for index, item in enumerate(inspection.captures, start=1)),
+            Section(
+                key="definitions",
+                title="How is it counted?",
+                blocks=(Fold(title="Definitions and sources", blocks=(Bullets(items=DEFINITIONS),)),),
+            ),
+        ),
+    )
+
+
+def _name_capture(capture: InspectedCapture) -> str:
+    return f"{capture.end}'s end" if capture.end else capture.facts.path.name
+
+
+def _list_answer(inspection: Inspection) -> Iterator[Block]:
+    for capture in inspection.captures:
+        start = f"{_name_capture(capture).capitalize()}: " if capture.end else ""
+        if capture.chosen is not None:
+            chosen = capture.chosen
+            yield Paragraph(text=f"{start}{chosen.name}: {summarize_direction(chosen.main)}", lead=True)
+        yield Paragraph(text=f"{start}{describe_capture(capture)}")
+    if inspection.checks:
+        yield build_table(
+            "engine-counters",
+            "Sender's capture against the engine's counters",
+            CHECK_COLUMNS,
+            [describe_check(check) for check in inspection.checks],
+            note="Both count the whole trial, all streams. Segments of super-packets are counted by the MSS.",
+        )
+
+
+def _build_capture(capture: InspectedCapture, number: int) -> Section:
+    return Section(
+        key=f"capture-{number}",
+        title=f"Connections at the {capture.end}'s end" if capture.end else "Connections",
+        blocks=tuple(_list_capture_blocks(capture, number)),
+    )
+
+
+def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Block]:
+    if not capture.connections:
+        yield Paragraph(text="No TCP connection was captured.")
+    suffix = "" if number == 1 else f"-{number}"
+    if capture.chosen is not None:
+        place = _name_capture(capture) if capture.end else ""
+        yield Facts(items=tuple(list_connection_facts(capture.chosen)))
+        yield from plot_connection(capture.chosen, suffix, place)
+    if capture.connections:
+        yield build_connections_table(capture, suffix)
+    if capture.udp_flows:
+        yield build_table(
+            f"udp-flows{suffix}",
+            "UDP flows",
+            ("Flow", "From", "To", "Packets", "Payload", "Duration"),
+            [
+                (
+                    str(flow.number),
+                    str(flow.a),
+                    str(flow.b),
+                    " + ".join(f"{count:,}" for count in flow.packets if count),
+                    format_volume(sum(flow.payload_bytes)),
+                    format_time(flow.last_ns - flow.first_ns),
+                )
+                for flow in capture.udp_flows[:UDP_FLOWS_SHOWN]
+            ],
+            words=("From", "To"),
+        )
+
+
+def build_connections_table(capture: InspectedCapture, suffix: str = "") -> TableBlock:
+    """The analysed connections, most bytes first."""
+    note = "RTT by timestamps, else by ACKs."
+    for sentence in list_left_out(capture):
+        note += f" {sentence}"
+    return build_table(
+        f"connections{suffix}",
+        "TCP connections",
+        COLUMNS,
+        [format_connection(connection) for connection in capture.connections],
+        note=note,
+        meanings=MEANINGS,
+        words=("From", "To"),
+        keep=("From", "To"),
+    )
+
+
+def format_connection(connection: CapturedConnection) -> tuple[str, ...]:
+    """A row of ``COLUMNS``."""
+    main = connection.main
+    trace, flight = main.trace, main.trace.flight
+    rtt = trace.rtt if trace.rtt.samples else trace.ack_rtt
+    number = (
+        str(connection.flow.number)
+        if connection.ordinal == 1
+        else f"{connection.flow.number}, use {connection.ordinal}"
+    )
+    return (
+        number,
+        main.source,
+        main.destination,
+        format_time(connection.end_ns - connection.start_ns),
+        format_volume(trace.payload_bytes),
+        format_rate(trace.new_bits_per_s),
+        f"{trace.retransmitted_packets:,}",
+        f"{trace.spurious:,}" if trace.acks_captured else NOT_MEASURED,
+        f"{trace.reordered:,}",
+        format_time(rtt.min_ns),
+        format_time(rtt.median_ns),
+        format_volume(flight.in_flight_max_bytes),
+        format_volume(flight.window_max_bytes),
+    )

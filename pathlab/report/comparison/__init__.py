@@ -1,0 +1,1 @@
+"""Comparisons of results, builds and configurations: sentences, tables, figures."""

@@ -1,0 +1,1 @@
+"""UDP flows: sentences, tables, the chapter and its figures."""

@@ -1,0 +1,1 @@
+"""Streams of bytes: the recommendation, and the chapters on streams and windows."""

@@ -1,0 +1,1 @@
+"""Hosts and labs as text and as a picture."""

@@ -1,0 +1,1 @@
+"""The lossless rate: sentences, tables, the chapter and its figures."""

@@ -1,0 +1,1 @@
+"""Messages and their latency: sentences, tables, chapters and figures."""

@@ -1,0 +1,222 @@
+"""Results of messages for a terminal: one table of rates and one of round trips for each path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.report.base.phrases import format_interval
+from pathlab.report.base.summary import TableGroup, format_more
+from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION, count_flags
+from pathlab.report.messages.message_curves import MessageCurve
+from pathlab.report.messages.message_scope import list_message_paths
+from pathlab.report.messages.message_text import name_offered, name_path
+from pathlab.store.flags import Flag
+from pathlab.study.analyses import Analyses
+from pathlab.study.base.answer import Spread, measure_spread
+from pathlab.study.base.cells import Cell, MeasuredCondition
+from pathlab.study.base.selection import LAB_FLAGS, Sample, choose_evenly
+from pathlab.study.messages.combination_names import find_naming, name_message_combination
+from pathlab.study.messages.message_rates import MESSAGE_SIZE
+from pathlab.study.messages.message_setups import MESSAGE_RATE
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
+
+#: Rows of one table; of more sizes than they hold, some are chosen.
+ROWS_MAX = 24
+EXPLANATION = "Medians of n usable trials; CPU/message: CPU time per message, sender/receiver"
+OF_REPLIES = "round trips: of the n trials that kept the offered rate"
+_IDENTITY = (
+    PrintedColumn("Size", constant="messages of {}"),
+    PrintedColumn("Combination", left=True, wraps=True, constant="{}"),
+    PrintedColumn("Offered", constant="offered {}"),
+)
+_RATES = (
+    PrintedColumn("Messages"),
+    PrintedColumn("95 % CI", 2),
+    PrintedColumn("Throughput", 3),
+)
+_ROUND_TRIPS = (
+    PrintedColumn("Achieved", 3),
+    PrintedColumn("Median"),
+    PrintedColumn("p99"),
+    PrintedColumn("95 % CI of p99", 4),
+    PrintedColumn("p99.9", 2),
+)
+_COST = (PrintedColumn("CPU/message", 5), PrintedColumn("n", 1, constant="n = {}"))
+#: Columns of the table without and with replies.
+MESSAGE_COLUMNS: Mapping[bool, Sequence[PrintedColumn]] = {
+    False: (*_IDENTITY, *_RATES, *_COST),
+    True: (*_IDENTITY, *_ROUND_TRIPS, *_COST),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MessageRow:
+    """One combination with messages: ``usable`` are the trials shown, ``kept`` those that kept their rate.
+
+    Small messages are what hosts carry, not paths: host-limited trials are kept. ``provisional``: every trial
+    was lab-limited.
+    """
+
+    curve: MessageCurve[Cell]
+    size_bytes: int
+    offered_messages_per_s: int | None
+    usable: Sample
+    kept: Sample
+    provisional: bool
+    name: str = ""
+
+
+def build_messages_table(study: Analyses) -> Iterator[TableGroup]:
+    """The tables of each path, without those that the topic of technologies has."""
+    for conditions in list_message_paths(study.conditions()):
+        shown = [
+            condition for condition in conditions if not study.is_condition_of_technologies(condition.key)
+        ]
+        path_table = list(_build_path_table(shown))
+        flags = count_flags(*conditions)
+        if path_table or flags:
+            yield TableGroup(
+                tables=[table for table, _ in path_table],
+                flags=flags,
+                explanation=explain_messages(shown) if shown else "",
+                more=[text for _, more in path_table for text in more],
+            )
+
+
+def _build_path_table(
+    conditions: Sequence[MeasuredCondition],
+) -> Iterator[tuple[PrintedTable, tuple[str, ...]]]:
+    """The tables of one path without and with replies, and what shows the rows left out."""
+    for replies, columns in MESSAGE_COLUMNS.items():
+        result = [condition for condition in conditions if bool(condition.key.get("reply")) is replies]
+        rows = _name_rows([_build_row(item, cell) for item in result for cell in item.all_cells])
+        rows.sort(key=_order)
+        shown = _choose_rows(rows)
+        if shown:
+            title = f"{'Round trips' if replies else 'Messages'}: {name_path(result[0].key)}"
+            describe = _describe_round_trips if replies else _describe_rates
+            table = PrintedTable(
+                title=title,
+                columns=columns,
+                rows=[_describe_row(row, describe) for row in shown],
+                styles=["dim" if row.provisional or not len(row.kept) else "" for row in shown],
+            )
+            analysis = "message_latency" if replies else "message_rates"
+            yield table, format_more(len(rows) - len(shown), "row", analysis)
+
+
+def explain_messages(conditions: Sequence[MeasuredCondition]) -> str:
+    """What the columns of the tables of one path mean."""
+    replies = f"; {OF_REPLIES}" if any(condition.key.get("reply") for condition in conditions) else ""
+    provisional = any(
+        _build_row(condition, cell).provisional for condition in conditions for cell in condition.all_cells
+    )
+    return f"{EXPLANATION}{replies}. {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
+
+
+def _order(row: MessageRow) -> tuple[int, int, str, int]:
+    return row.size_bytes, row.curve.streams, row.name, row.offered_messages_per_s or 0
+
+
+def choose_message_trials(cell: Cell) -> tuple[Sample, bool]:
+    """The trials of messages that are shown, and whether they are provisional: all were lab-limited.
+
+    Small messages are what hosts carry, not paths: host-limited trials are kept.
+    """
+    every = cell.complete
+    measured = every.take(~every.is_short & ~np.isnan(every.get("messages_per_s")))
+    limited = np.any([every.table.flagged(flag)[measured.places] for flag in LAB_FLAGS], axis=0)
+    provisional = bool(len(measured)) and bool(limited.all())
+    return (measured if provisional else measured.take(~limited)), provisional
+
+
+def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
+    key, (usable, provisional) = condition.key, choose_message_trials(cell)
+    rate = key.get(MESSAGE_RATE)
+    return MessageRow(
+        curve=MessageCurve(
+            condition=key.without(MESSAGE_SIZE, MESSAGE_RATE),
+            streams=cell.streams,
+            window_bytes=cell.window_bytes,
+            found=cell,
+        ),
+        size_bytes=int(key.get(MESSAGE_SIZE)),
+        offered_messages_per_s=None if rate is None else int(rate),
+        usable=usable,
+        kept=usable.take(~usable.table.flagged(Flag.RATE_MISSED)[usable.places]),
+        provisional=provisional,
+    )
+
+
+def _name_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
+    """The rows with the names that sentences and figures use."""
+    if not rows:
+        return []
+    naming = find_naming(rows[0].usable.table, rows[0].curve.path)
+    return [replace(row, name=name_message_combination(row.curve, naming)) for row in rows]
+
+
+def _choose_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
+    """All rows, or those of some sizes, the smallest and the largest among them."""
+    sizes = list(dict.fromkeys(row.size_bytes for row in rows))
+    per_size = -(-len(rows) // max(1, len(sizes)))
+    chosen = set(choose_evenly(sizes, ROWS_MAX // max(1, per_size)))
+    return [row for row in rows if row.size_bytes in chosen][:ROWS_MAX]
+
+
+def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str]]) -> list[str]:
+    complete, used = len(row.curve.found.complete), len(row.kept)
+    n = f"{used}{PROVISIONAL if row.provisional else ''}"
+    spent = [
+        measure_spread(row.usable.get(f"{end}_cpu_ns_per_message")).median for end in ("sender", "receiver")
+    ]
+    return [
+        format_bytes(row.size_bytes),
+        row.name,
+        _format_offered(row),
+        *describe(row),
+        _format_both(*map(format_time, spent)),
+        n if used == complete else f"{n} of {complete}",
+    ]
+
+
+def _format_offered(row: MessageRow) -> str:
+    """The offered rate; empty for messages without replies that have none."""
+    replies = row.curve.condition.get("reply")
+    return name_offered(row.offered_messages_per_s) if replies or row.offered_messages_per_s else ""
+
+
+def _describe_rates(row: MessageRow) -> Iterator[str]:
+    rates = _measure(row.usable, "messages_per_s")
+    yield format_frequency(rates.median)
+    yield "" if row.provisional else _format_bounds(rates, format_frequency)
+    yield format_rate(None if rates.median is None else 8 * row.size_bytes * rates.median)
+
+
+def _describe_round_trips(row: MessageRow) -> Iterator[str]:
+    p99 = _measure(row.kept, "round_trip_p99_ns")
+    yield format_frequency(_measure(row.usable, "messages_per_s").median)
+    yield format_time(_measure(row.kept, "round_trip_median_ns").median)
+    yield format_time(p99.median)
+    yield "" if row.provisional else _format_bounds(p99, format_time)
+    yield format_time(_measure(row.kept, "round_trip_p99_9_ns").median)
+
+
+def _measure(sample: Sample, column: str) -> Spread:
+    return measure_spread(sample.get(column))
+
+
+def _format_bounds(spread: Spread, formatter: Callable[[float | None], str]) -> str:
+    return format_interval(spread.interval, formatter) if spread.interval.decided else ""
+
+
+def _format_both(first: str, second: str) -> str:
+    """``701/861 ns``: the unit once, where both have the same."""
+    if first == second == NOT_MEASURED:
+        return NOT_MEASURED
+    number, _, unit = first.rpartition(" ")
+    return f"{number if number and second.endswith(f' {unit}') else first}/{second}"

@@ -1,0 +1,1 @@
+"""Several links: sentences, tables, the chapter and its figures."""

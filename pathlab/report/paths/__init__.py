@@ -1,0 +1,1 @@
+"""Paths hop by hop: route, MTU, capacity and latency."""

@@ -1,0 +1,1 @@
+"""How it was measured, and what readers are warned of."""

@@ -1,0 +1,1 @@
+"""Round trips by technology: sentences, tables, the chapter and its figures."""

@@ -1,0 +1,1 @@
+"""Single trials: the answer, remarks, figures of their series."""

@@ -1,0 +1,1 @@
+"""Trials, conditions, cells, answers: what every topic of a study rests on."""

@@ -1,0 +1,1 @@
+"""Captured TCP connections, and what is amiss with a capture."""

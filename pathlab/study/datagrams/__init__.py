@@ -1,0 +1,1 @@
+"""UDP flows: rates, loss and who lost, order, and what limits them."""

@@ -1,0 +1,1 @@
+"""Streams of bytes: throughput, delay, costs, limits, certainty, and the recommendation."""

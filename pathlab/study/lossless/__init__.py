@@ -1,0 +1,1 @@
+"""Searches for the lossless rate: how they run, and what they found."""

@@ -1,0 +1,1 @@
+"""Messages and writes by their size, and the latency of messages."""

@@ -1,0 +1,1 @@
+"""Several links between two hosts: gains, shares of members, failing links."""

@@ -1,0 +1,1 @@
+"""Surveys of network paths: hops, capacity, latency."""

@@ -1,0 +1,1 @@
+"""How far runs are, and what of their trials is missing or excluded."""

@@ -1,0 +1,1 @@
+"""Round trips by technology, their overhead, and what a background load adds."""
