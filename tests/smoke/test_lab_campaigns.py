@@ -90,7 +90,8 @@ def check_subflows(results: Results, trial_id: int, record: TrialRecord) -> None
         for line in results.series_table(trial_id, "lab_links").to_pylist()
         if (line["direction"], line["name"]) == ("forward", "delivered_bytes") and line["value"] > 10_000
     }
-    assert used == ({0, 1} if trial_id == 3 else {trial_id - 1})
+    bond = results.plan()[record.plan_row].settings["bond"]
+    assert used == {"link-1": {0}, "link-2": {1}, "mptcp": {0, 1}}[bond]
 
 
 @dataclass(frozen=True, kw_only=True)
