@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARE = 0.3
 #: Every Python of this environment executes it as it starts.
 HOOK = Path(sysconfig.get_path("purelib")) / "pathlab_disturbed.pth"
-STALLED_NS = 987_000_000
+STALLED_NS = 123_000_000
 CHANCE = Random()
 LATEST: deque[tuple[object, bool]] = deque(maxlen=16)
 
@@ -42,11 +42,12 @@ def choose(thing: object) -> bool:
 
 
 def disturb_stalls(module: ModuleType) -> None:
-    """A program of a share of the trials did not run for a second."""
+    """A program of a share of the trials did not run for a moment."""
     find = module.find_stall
 
     def find_stall(spec: Any, data: Any) -> Any:
-        return module.Stall(program="the sender", stalled_ns=STALLED_NS) if choose(data) else find(spec, data)
+        disturbed = module.Stall(program="the sender", stalled_ns=STALLED_NS) if choose(data) else None
+        return find(spec, data) or disturbed
 
     module.find_stall = find_stall  # type: ignore[attr-defined]
 

@@ -50,13 +50,12 @@ def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(
     outcome = run(campaign_of(factors={"streams": [1, 2]}, cycles=2, retries=1), tmp_path / "out", watch)
     assert (outcome.complete, outcome.failed, outcome.missing) == (4, 1, 0)
     rows = [(r.plan_row, r.attempt, r.status) for r in stored(tmp_path / "out")]
-    assert rows == [
-        (0, 1, "failed"),
-        (1, 1, "complete"),
-        (0, 2, "complete"),
-        (2, 1, "complete"),
-        (3, 1, "complete"),
-    ]
+    again = rows.index((0, 2, "complete"))
+    assert rows[0] == (0, 1, "failed")
+    assert [{row for row, *_ in part} - {0} for part in (rows[:again], rows[again:])] in (
+        [{1}, {2, 3}],
+        [{1}, {1, 2, 3}],
+    )
     assert "trial 1 failed and is tried again" in watch.notices()
     assert journal(tmp_path / "out")[-1][0] == "finished"
 
@@ -155,10 +154,11 @@ def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:
         budget={"bytes_per_day": "3800kB"},  # of trials that send 1.1 MB each, or less, and 1.3 MB at most
     )
     outcome = run(campaign, tmp_path / "out", Watch(at=lambda event: stop_waiting(event, tmp_path / "out")))
-    sent = [record.sent_total_bytes or 0 for record in stored(tmp_path / "out")]
-    assert 0 < sum(sent) <= 3_800_000
-    assert outcome.failed == 0
-    assert outcome.complete == len(sent) >= 2
+    records = stored(tmp_path / "out")
+    assert 0 < sum(record.sent_total_bytes or 0 for record in records) <= 3_800_000
+    assert outcome.complete + outcome.failed == len(records) >= 2
+    # A sender that a busy machine stops late reaches its share.
+    assert all("volume-limit" in str(record.failure) for record in records if record.status != "complete")
     waits = [
         text for kind, text in journal(tmp_path / "out") if kind == "waiting" and "today's bytes" in text
     ]
