@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.validate import ENGINES, build_campaign_tables
+from pathlab.cli.commands.validate import ENGINES, build_campaign_tables
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.runner.events import Event, TrialEnded
 from pathlab.store.results import Results

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.design_checks import check_design
-from pathlab.campaign.host_model import KNOWN_LOCAL, LOCAL
+from pathlab.campaign.host_model import KNOWN_LOCAL
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.levels import list_levels
 from pathlab.campaign.source_text import (
@@ -23,6 +23,7 @@ from pathlab.campaign.source_text import (
     read_table,
 )
 from pathlab.errors import UsageError
+from pathlab.host_names import LOCAL
 from pathlab.units import parse_time_ns
 
 PLAN_ROWS_MAX = 1_000_000

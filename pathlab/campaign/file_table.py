@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from pathlab.host_names import find_address_fault
+from pathlab.host_names import HOST_NAME_PATTERN, find_address_fault
 
-HOST_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 HOST_NAME_EXPECTED = "a name of letters, digits, '.', '_' and '-'"
 MIB = 1024**2
 

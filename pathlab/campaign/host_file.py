@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pathlab.campaign.completion import fill_lab
-from pathlab.campaign.host_model import KNOWN_LOCAL, LOCAL, HostFile
+from pathlab.campaign.host_model import KNOWN_LOCAL, HostFile
 from pathlab.campaign.mistakes import translate
 from pathlab.campaign.source_text import Finding, list_path_hosts, read_names, read_rows, read_table
 from pathlab.campaign.toml_text import (
@@ -21,15 +21,14 @@ from pathlab.campaign.toml_text import (
     parse_toml,
     read_toml_text,
 )
-
-DEFAULT_NAME = "hosts.toml"
+from pathlab.host_names import HOST_FILE_NAME, LOCAL
 
 
 def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
     """The file named, else the ``hosts.toml`` next to the campaign if there is one."""
     if named is not None:
         return named
-    beside = Path(campaign_label).parent / DEFAULT_NAME
+    beside = Path(campaign_label).parent / HOST_FILE_NAME
     return beside if beside.is_file() else None
 
 

@@ -25,7 +25,6 @@ JUMP_PATTERN = r"^[^\s,-][^\s,]*(,[^\s,-][^\s,]*)*$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TAG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$"
 DEVICE_PATTERN = r"^[^\s/]{1,15}$"
-LOCAL = "local"  # the name of this machine
 #: Why no table of hosts may have its name.
 KNOWN_LOCAL = "'local' is this machine and always known; expected another name, or no table"
 SSH_ONLY = ("address", "user", "port", "key", "jump", "password_env", "python", "cpus", "numa_node")

@@ -20,11 +20,12 @@ from pathlab.campaign.factor_types import PairName
 from pathlab.campaign.factors import FactorKey
 from pathlab.campaign.failover_model import FailoverSettings
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
-from pathlab.campaign.host_model import LOCAL, Host
+from pathlab.campaign.host_model import Host
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.levels import AllowLevels, wrap_text
 from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, RATIO, TIME, Bounds
 from pathlab.campaign.search_model import SearchSettings
+from pathlab.host_names import LOCAL
 from pathlab.units import SECOND_NS
 
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"

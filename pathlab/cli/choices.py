@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathlab.campaign.campaign_text import CampaignText, read_campaign
-from pathlab.campaign.load import load_campaign
-from pathlab.campaign.model import Campaign
+if TYPE_CHECKING:
+    from pathlab.campaign.campaign_text import CampaignText
+    from pathlab.campaign.model import Campaign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,14 @@ class Choices:
 
     def load(self, source: str) -> Campaign:
         """Return the campaign of a file or of a shipped name. Raises CampaignError."""
+        from pathlab.campaign.campaign_text import read_campaign
+
         return self.parse(read_campaign(source))
 
     def parse(self, given: CampaignText) -> Campaign:
         """Return the campaign that a text describes. Raises CampaignError."""
+        from pathlab.campaign.load import load_campaign  # loads pydantic
+
         return load_campaign(given, self.overrides, profile=self.profile, paths=self.paths, hosts=self.hosts)
 
     def format_words(self) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from pathlab.cli.commands.names import FIGURE_FORMS, LIST
 from pathlab.cli.console import print_left_out
+from pathlab.cli.names import FIGURE_FORMS, LIST
 from pathlab.errors import UsageError
 from pathlab.files import replace_file
 from pathlab.report import chapters

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pathlab.campaign.file_table import HOST_NAME_PATTERN
-from pathlab.campaign.host_file import DEFAULT_NAME, read_host_file
-from pathlab.campaign.host_model import LOCAL
 from pathlab.errors import UsageError
-from pathlab.host_names import DESTINATION_HINT, parse_destination
+from pathlab.host_names import DESTINATION_HINT, HOST_FILE_NAME, HOST_NAME_PATTERN, LOCAL, parse_destination
 
 
 def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:
     """The hosts of the file named, else of ``hosts.toml`` here, else none. Raises CampaignError."""
-    if hosts_file is None and not Path(DEFAULT_NAME).is_file():
+    if hosts_file is None and not Path(HOST_FILE_NAME).is_file():
         return {}
-    return read_host_file(hosts_file or Path(DEFAULT_NAME))
+    from pathlab.campaign.host_file import read_host_file  # loads pydantic
+
+    return read_host_file(hosts_file or Path(HOST_FILE_NAME))
 
 
 def name_hosts(

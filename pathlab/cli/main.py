@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 import traceback
+from pathlib import Path
 
 import click
 
@@ -20,34 +21,35 @@ from pathlab.errors import CampaignError, ExitStatus, PathlabError
 from pathlab.escaping import escape_line, escaping_streams
 from pathlab.runner.campaign.interruption import ENDING, Interrupted, Interruption
 
-#: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
-SUBCOMMANDS = {
-    "run": "Run a campaign, show its results, write its report.",
-    "stop": "Stop a run after the current trial.",
-    "pause": "Pause a run after the current trial.",
-    "resume": "Let a paused run continue.",
-    "measure": "Measure once between two hosts.",
-    "path": "Find the route to a host, and latency and capacity of its hops.",
-    "plan": "Show a campaign's trials in their order, its time and bytes.",
-    "campaigns": "List, show and write campaign files.",
-    "hosts": "Check hosts before measuring with them.",
-    "technologies": "List the technologies whose round trips can be measured.",
-    "lab": "Make WANs on this machine, and work in them.",
-    "report": "Write the report of stored results.",
-    "serve": "Show stored results in a browser.",
-    "view": "Print any view of stored results, or write it as a figure.",
-    "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
-    "inspect": "Explain the TCP packets of a capture.",
-    "recommend": "Say what results recommend: streams and window, or for messages the transport.",
-    "reference": "Show published series, to compare own results with.",
-    "export": "Write stored results in another format.",
-    "import": "Import files of iperf3, Flent, pScheduler, irtt and crusader.",
-    "results": "List, show, merge, prune and check stored results.",
-    "compare": "Compare results with each other, combination by combination.",
-    "validate": "Compare PathLab's engine with iperf3 over a path.",
-    "doctor": "Check this machine and show how to fix problems.",
-    "completion": "Print the completion script of a shell.",
-}
+#: Subcommands in the order in which a newcomer meets them; any other follows.
+ORDER = (
+    *(
+        "run",
+        "stop",
+        "pause",
+        "resume",
+        "measure",
+        "path",
+        "plan",
+        "campaigns",
+        "hosts",
+        "technologies",
+        "lab",
+    ),
+    *(
+        "report",
+        "serve",
+        "view",
+        "analyze",
+        "inspect",
+        "recommend",
+        "reference",
+        "export",
+        "import",
+        "results",
+    ),
+    *("compare", "validate", "doctor", "completion"),
+)
 #: Objects that Python makes before it looks for unused cycles among them, young, middle and old. By its own
 #: numbers a fifth of the time of a report goes into that search.
 COLLECTED_AFTER = (100_000, 50, 100)
@@ -59,6 +61,22 @@ EPILOG = "\b\n" + textwrap.fill(
     break_on_hyphens=False,
 )
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
+
+
+def _read_summaries() -> dict[str, str]:
+    """Each file of ``pathlab.cli.commands`` as a subcommand, with its first line; nothing is imported."""
+    files = {path.stem.rstrip("_"): path for path in (Path(__file__).parent / "commands").glob("[a-z]*.py")}
+    names = [*(name for name in ORDER if name in files), *sorted(files.keys() - ORDER)]
+    return {name: _read_first_line(files[name]) for name in names}
+
+
+def _read_first_line(file: Path) -> str:
+    with file.open(encoding="utf-8") as text:
+        return text.readline().strip().strip('"')
+
+
+#: Subcommand to its line in the help. Its module, ``pathlab.cli.commands.NAME``, is imported when it is used.
+SUBCOMMANDS = _read_summaries()
 
 
 class Subcommands(click.Group):

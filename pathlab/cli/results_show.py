@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.base.names import format_utc
 from pathlab.report.base.phrases import format_bounded_time
@@ -71,15 +70,8 @@ SHOWN_FLAGS = (Flag.RATE_MISSED, Flag.SENDER_COUNTED, Flag.TOTAL_COMPUTED, Flag.
 MESSAGES_NOTE = "For messages, host-limited trials are usable too."
 
 
-def show(results: Path, limit: int, offset: int, *, as_json: bool) -> None:
-    """Print what the results hold: as JSON, or some combinations and trials (``limit`` 0: all) as tables."""
-    if as_json:
-        _print_json(results)
-    else:
-        print_overview(results, TerminalConsole(), limit=limit or None, offset=offset)
-
-
-def _print_json(results: Path) -> None:
+def print_json_overview(results: Path) -> None:
+    """Print the campaign, and counts of trials, as one JSON document."""
     with Results.open(results) as stored:
         counts = count_stored_trials(stored)
         document = {

@@ -13,7 +13,7 @@ from typing import Self
 import click
 from rich.console import Console
 
-from pathlab.cli.serve import OPEN_ADDRESS, ExplorerAccess, describe_key_file, keep_key_file
+from pathlab.cli.explorer_access import OPEN_ADDRESS, ExplorerAccess, describe_key_file, keep_key_file
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import CampaignStarted, Event
 from pathlab.serve.app import build_app

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 from pathlab import files
-from pathlab.errors import StoreError
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.location import DATABASE_NAME
 
 LOCK_NAME = "results.lock"
 _TRIES, _TRY_S = 5, 0.01
@@ -140,3 +141,12 @@ def find_writer(folder: Path, name: str = LOCK_NAME) -> int | None:
     finally:
         os.close(descriptor)
     return None
+
+
+def find_run(results: Path) -> tuple[Path, int]:
+    """The results folder and the process of the run that writes it. Raises UsageError where none runs."""
+    folder = results.parent if results.name == DATABASE_NAME else results
+    writer = find_writer(folder)
+    if writer is None:
+        raise UsageError(f"nothing runs in '{folder}'", hint="name the results folder of a run in progress")
+    return folder, writer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pathlab
-from pathlab.cli.run import check_complete_rows
+from pathlab.cli.outcome import check_complete_rows
 from pathlab.errors import PartialCampaign
 from pathlab.runner.events import Event, RateNow
 from tests.campaigns.measuring import measure

@@ -309,7 +309,7 @@ def test_a_fault_of_ours_prints_no_control_of_others(
     def fail(*_: object) -> None:
         raise ValueError(HOSTILE)
 
-    monkeypatch.setattr("pathlab.cli.results.list_results", fail)
+    monkeypatch.setattr("pathlab.cli.commands.results.list_results", fail)
     said = call(["results", "list", "."], capsys)
     assert said.status == 1
     assert "ValueError: =cmd()" in said.err

@@ -76,9 +76,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _light(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports whose files are not written, and a few of the campaigns: the printed lines are the same."""
     undrawn = {**FORMS, "md": Form(ending=".md", write=lambda _, place: place)}
-    monkeypatch.setattr("pathlab.cli.report.FORMS", undrawn)
+    monkeypatch.setattr("pathlab.cli.commands.report.FORMS", undrawn)
     names = ("fixed-product", "quickstart", "windows-vs-streams")
-    monkeypatch.setattr("pathlab.cli.campaigns.list_shipped", lambda: names)
+    monkeypatch.setattr("pathlab.cli.commands.campaigns.list_shipped", lambda: names)
 
 
 def list_words(command: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
-from pathlab.cli.report import print_summary
+from pathlab.cli.summary import print_summary
 from pathlab.printed_table import PrintedTable
 from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.base.rate_findings import describe_rate_findings

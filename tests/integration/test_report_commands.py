@@ -196,7 +196,7 @@ def test_a_run_without_a_usable_trial_ends_with_a_status_of_its_own(
         write_results(results, out)
         return RunOutcome(folder=out, rows=20, complete=20, failed=0, interrupted=False)
 
-    monkeypatch.setattr("pathlab.runner.campaign.run.run_campaign", store)
+    monkeypatch.setattr("pathlab.cli.commands.run.run_campaign", store)
     words = ["run", "quickstart", "--set", "cycles=10", "--out", str(folder), *given]
     ended, out, err = call_lines(words, capsys)
     assert ended == status, err
@@ -211,8 +211,8 @@ def test_a_pdf_without_its_extra_ends_before_anything_is_analysed(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "weasyprint", None)
-    monkeypatch.setattr("pathlab.cli.report.gather_inputs", pytest.fail)
-    monkeypatch.setattr("pathlab.cli.compare.compare_results", pytest.fail)
+    monkeypatch.setattr("pathlab.cli.commands.report.gather_inputs", pytest.fail)
+    monkeypatch.setattr("pathlab.cli.commands.compare.compare_results", pytest.fail)
     for command in (
         ["report", str(folder), "--format", "html", "--format", "pdf", "--out", str(tmp_path / "a")],
         ["compare", str(folder), str(folder), "--report", str(tmp_path / "a.pdf")],

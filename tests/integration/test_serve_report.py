@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.cli.report import print_summary
+from pathlab.cli.summary import print_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.topics import list_answers
 from pathlab.study.analyses import StudiedResults

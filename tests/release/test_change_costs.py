@@ -269,7 +269,7 @@ def export_greeting(selection, out):
 FORMAT = ExportFormat(export=export_greeting, is_folder=False, ending=".txt")
 """
 EXPORT_A_GREETING = """
-from pathlab.cli.commands.names import EXPORT_FORMATS
+from pathlab.cli.names import EXPORT_FORMATS
 from pathlab.store.exporting import Selection, load_format
 import pathlib
 
@@ -294,7 +294,7 @@ def read_trials(given):
 """
 IMPORT_A_PING = """
 import pathlab, pathlib
-from pathlab.cli.import_ import import_files
+from pathlab.cli.commands.import_ import import_files
 
 pathlib.Path("ping.json").write_text('{"pinger_ms": 12.5}')
 reported = {"source": None, "destination": None, "title": "x", "keep_going": False}

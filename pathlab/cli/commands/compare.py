@@ -1,19 +1,84 @@
-"""``pathlab compare A B …``."""
+"""Compare results with each other, combination by combination."""
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import click
 
-from pathlab.cli.commands.checks import check_comparison, check_stored
-from pathlab.cli.commands.declaration import PATH, argument, declare, flag, json_flag, option
-from pathlab.cli.commands.names import MARGIN_RATIO, UNDECIDED, WORSE
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.cli.declaration import argument, declare, flag, json_flag, option
+from pathlab.cli.deferred import DeferredImports
+from pathlab.cli.names import COMPARISON_ENDINGS
+from pathlab.cli.values import STORED_PATH, CheckedPath, check_writable
+from pathlab.errors import ExitStatus
+from pathlab.report.plots.figure_file import check_comparison_file
 from pathlab.study.measures import METRICS
+
+with DeferredImports() as libraries:
+    import json
+
+    from pathlab.cli.console import TerminalConsole
+    from pathlab.report.comparison.comparison_table import render_comparison
+    from pathlab.report.comparison.comparison_text import describe_comparison
+    from pathlab.report.report_builder import choose_comparison_form, write_comparison
+    from pathlab.store.results import Results
+    from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
+
+#: Verdicts of ``pathlab.study.comparison.rows.ChangeVerdict`` that a caller can ask for.
+FAIL_ON = ("worse", "undecided")
+
+
+def _check_page(page: Path, option: str) -> None:
+    check_comparison_file(page, COMPARISON_ENDINGS)
+    check_writable(page, option)
+
+
+def compare(
+    results: tuple[Path, ...],
+    *,
+    metrics: tuple[str, ...],
+    margin: float,
+    any_path: bool,
+    ignored: tuple[str, ...],
+    unchanged: Path | None,
+    flagged: bool,
+    fail_on: str | None,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Compare results B and others with A for each combination: better, worse, equivalent or undecided."""
+    libraries.load()
+    if report is not None:
+        choose_comparison_form(report)  # needs a library that may be missing
+    rules = ComparisonRules(
+        metrics=tuple(dict.fromkeys(metrics)),
+        margin_ratio=margin,
+        any_path=any_path,
+        ignored=ignored,
+        flagged=flagged,
+    )
+    with contextlib.ExitStack() as stack:
+        opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]
+        again = None if unchanged is None else stack.enter_context(Results.open(unchanged))
+        result = compare_results(opened, rules, unchanged=again)
+    if as_json:
+        click.echo(json.dumps(describe_comparison(result), indent=2, allow_nan=False))
+    else:
+        render_comparison(result, TerminalConsole())
+    if report is not None:
+        click.echo(str(write_comparison(result, report)), err=as_json)
+    worse = result.count(ChangeVerdict.WORSE) > 0
+    undecided = result.count(ChangeVerdict.UNDECIDED) > 0 or bool(result.unusable)
+    refused = {None: False, "worse": worse, "undecided": worse or undecided}[fail_on]
+    return ExitStatus.FOUND if refused else ExitStatus.DONE
+
 
 command = declare(
     "compare",
-    "compare.compare",
-    "Compare results B and others with A for each combination: better, worse, equivalent or undecided.",
-    argument("results", nargs=-1, required=True, type=PATH, metavar="A B..."),
+    compare,
+    argument("results", nargs=-1, required=True, type=STORED_PATH, metavar="A B..."),
     option(
         "--metric",
         "metrics",
@@ -41,7 +106,7 @@ command = declare(
     ),
     option(
         "--unchanged",
-        type=PATH,
+        type=STORED_PATH,
         help="A again, without any change: the noise floor is how far it differs, not how far halves do.",
     ),
     flag(
@@ -51,16 +116,15 @@ command = declare(
     ),
     option(
         "--fail-on",
-        type=click.Choice([WORSE, UNDECIDED]),
+        type=click.Choice(FAIL_ON),
         help="End with status 6 where a row is worse; undecided: also where one is undecided, or where a "
         "combination has no usable trial on one side. Status 7: no trial is usable.",
     ),
     json_flag("Print JSON."),
     option(
         "--report",
-        type=PATH,
+        type=CheckedPath(_check_page),
         metavar="FILE",
         help="Write the comparison as a page as well: .html, .md or .pdf.",
     ),
-    checks=(check_stored, check_comparison),
 )

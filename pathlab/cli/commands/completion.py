@@ -1,4 +1,4 @@
-"""``pathlab completion SHELL``: the line that makes a shell complete PathLab's commands."""
+"""Print the completion script of a shell."""
 
 from __future__ import annotations
 

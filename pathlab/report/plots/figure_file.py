@@ -13,17 +13,18 @@ FORMATS = (".svg", ".pdf", ".png")
 
 def check_figure_file(file: Path, option: str, endings: Sequence[str] = FORMATS) -> None:
     """Raise UsageError for another ending or a missing folder, before anything is measured or drawn."""
-    _check_ending(f"{option}: '{file}'", file, endings, hint="name a file such as figure.svg")
+    check_ending(f"{option}: '{file}'", file, endings, hint="name a file such as figure.svg")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{option}: there is no folder '{file.parent}'", hint="name a folder that exists")
 
 
 def check_comparison_file(file: Path, endings: Sequence[str]) -> None:
     """Raise UsageError for another ending."""
-    _check_ending(f"'{file}'", file, endings, hint="for JSON: pathlab compare --json")
+    check_ending(f"'{file}'", file, endings, hint="for JSON: pathlab compare --json")
 
 
-def _check_ending(named: str, file: Path, endings: Sequence[str], *, hint: str) -> None:
+def check_ending(named: str, file: Path, endings: Sequence[str], *, hint: str) -> None:
+    """Raise UsageError for a file whose name does not end in one of ``endings``."""
     if file.suffix.lower() not in endings:
         known = " or ".join((", ".join(endings[:-1]), endings[-1]))
         raise UsageError(f"{named} does not end in {known}", hint=hint)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 
 from pathlab import __version__
-from pathlab.campaign.host_model import LOCAL
 from pathlab.errors import PathlabError
+from pathlab.host_names import LOCAL
 from pathlab.lab.namespaces import Namespaces
 from pathlab.remote.local import LocalTransport
 from pathlab.runner.hosts.facts_check import HostCheck, check_limit

@@ -18,11 +18,11 @@ from typing import Any, Self
 from pathlab.agents.activity import ActivityMeter
 from pathlab.agents.congestion import may_set_congestion
 from pathlab.campaign.background_checks import list_network_hosts
-from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import HandStarted, TrialPath, TrialSink
 from pathlab.errors import HostError, PathlabError, Stage
+from pathlab.host_names import LOCAL
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, evaluate_lab, take_snapshot

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pathlab.campaign.host_model import LOCAL, Host
+from pathlab.campaign.host_model import Host
 from pathlab.errors import HostError, PathlabError
+from pathlab.host_names import LOCAL
 from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
 from pathlab.errors import HostError, Stage
+from pathlab.host_names import LOCAL
 from pathlab.remote.session import Session
 from pathlab.runner.hosts.facts_check import HostCheck
 

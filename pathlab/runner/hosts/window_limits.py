@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import BOTH, REVERSE
+from pathlab.host_names import LOCAL
 from pathlab.store.records import HostRecord
 from pathlab.units import format_bytes
 

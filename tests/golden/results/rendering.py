@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from pathlab import __version__
-from pathlab.cli.report import print_summary
+from pathlab.cli.summary import print_summary
 from pathlab.report.base.answer_table import render_analyses
 from pathlab.report.base.blocks import Report
 from pathlab.report.base.inputs import ReportInputs

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pathlab import __version__
-from pathlab.cli.export import export as export_command
+from pathlab.cli.commands.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.results import Results

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pathlab.campaign.file_table import HOST_NAME_PATTERN
 from pathlab.cli.host_options import name_host, name_hosts
 from pathlab.errors import UsageError
+from pathlab.host_names import HOST_NAME_PATTERN
 
 TABLES = {"one": {"address": "192.0.2.1"}}
 

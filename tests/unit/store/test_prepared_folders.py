@@ -12,7 +12,7 @@ import pytest
 
 from pathlab.campaign.toml_text import read_toml_text
 from pathlab.captures.capture import open_capture
-from pathlab.cli.commands.checks import check_files
+from pathlab.cli.commands.import_ import import_files
 from pathlab.errors import PathlabError, StoreError
 from pathlab.files import replace_file
 from pathlab.report.formats.output_file import write_whole
@@ -145,7 +145,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "views.json": lambda path: read_views(path.parent),
     "results.db": locate_database,
     "import.json": load_document,
-    "import": lambda path: check_files({"keep_going": False, "files": (path,)}),
+    "import": lambda path: import_files(
+        (path,), None, source=None, destination=None, title="", keep_going=False
+    ),
     "campaign.toml": lambda path: read_toml_text("campaign", str(path), "name a file"),
     "capture.pcap": open_capture,
     "report.html": lambda path: write_whole(path, b""),

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
-from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, WHERE, list_campaign_names
+from pathlab.cli.names import EXPLORED_COLUMNS, VIEW_KEYS, WHERE
 from pathlab.errors import PathlabError
 from pathlab.store.location import locate_database
 
@@ -38,12 +36,14 @@ def complete_campaign(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Campaigns that ship, TOML files here, and what else the shell finds where none of these fits."""
+    from pathlab.campaign.campaign_text import list_shipped
+
     start = Path(incomplete)
     folder = start if incomplete.endswith("/") else start.parent
     below = "" if folder == Path() else f"{folder}/".replace("//", "/")
     with contextlib.suppress(OSError, ValueError):
         files = [f"{below}{file.name}" for file in sorted(folder.glob("*.toml"))]
-        names = dict.fromkeys([*list_campaign_names(), *files])
+        names = dict.fromkeys([*list_shipped(), *files])
         return [CompletionItem(incomplete, type="file"), *_keep(names, incomplete)]
     return [CompletionItem(incomplete, type="file")]
 
@@ -52,7 +52,9 @@ def complete_shipped(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Campaigns that ship."""
-    return list(_keep(list_campaign_names(), incomplete))
+    from pathlab.campaign.campaign_text import list_shipped
+
+    return list(_keep(list_shipped(), incomplete))
 
 
 def complete_view_text(
@@ -96,6 +98,9 @@ def _keep(names: Iterable[str], incomplete: str) -> Iterator[CompletionItem]:
 
 def list_column_names(places: Iterable[str]) -> list[str]:
     """Columns of trials, read from the results files as SQLite has them, and the factors of their plans."""
+    import json
+    import sqlite3
+
     result = dict.fromkeys(EXPLORED_COLUMNS)
     for place in places:
         with contextlib.suppress(sqlite3.Error, PathlabError, OSError, ValueError):

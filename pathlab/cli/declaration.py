@@ -1,50 +1,23 @@
-"""How a subcommand is declared: its parameters, those that several share, and the action that it calls."""
+"""How a subcommand is declared: its action, its parameters, and those that several share."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import click
 
-from pathlab.cli.commands.checks import Check
-from pathlab.cli.commands.completions import complete_override
-from pathlab.cli.commands.names import HOST_FILE_NAME, LOCAL
-from pathlab.escaping import escape_line
-
-#: A file or folder, given to the action as a ``Path``.
-PATH = click.Path(path_type=Path)
+from pathlab.cli.completions import complete_override
+from pathlab.cli.values import PATH, STORED_PATH, ParsedNumber
+from pathlab.host_names import HOST_FILE_NAME, LOCAL
+from pathlab.units import parse_wait_ns
 
 
 def declare(
-    name: str,
-    place: str,
-    text: str,
-    *params: click.Parameter,
-    checks: Sequence[Check] = (),
-    first_line: Callable[[Mapping[str, Any]], str | None] = lambda _given: None,
-    **settings: Any,
+    name: str, action: Callable[..., int | None], *params: click.Parameter, **settings: Any
 ) -> click.Command:
-    """The command ``name`` with its help; it calls ``pathlab.cli.PLACE`` with the parameters by name.
-
-    That module is imported by then, not before: help and wrong usage load no more than click, and
-    ``checks`` refuse what they can with little more. ``first_line`` is printed before that module is
-    imported, which takes longer than people wait without a sign.
-    """
-    module, _, function = place.rpartition(".")
-
-    def call(**given: Any) -> Any:
-        for check in checks:
-            check(given)
-        line = first_line(given)
-        if line is not None:
-            click.echo(escape_line(line))
-        return getattr(importlib.import_module(f"pathlab.cli.{module}"), function)(**given)
-
-    call.__name__ = place  # a test compares its parameters with these
-    return click.Command(name, callback=call, params=list(params), help=text, **settings)
+    """The command ``name``: its action gets the parameters by name, and has the help as its docstring."""
+    return click.Command(name, callback=action, params=list(params), help=action.__doc__, **settings)
 
 
 def group(name: str, text: str, *commands: click.Command) -> click.Group:
@@ -80,7 +53,9 @@ def _read_ends(
     return (given[0], given[1]) if len(given) == 2 else (LOCAL, given[0])
 
 
-RESULTS = argument("results", type=PATH)
+RESULTS = argument("results", type=STORED_PATH)
+#: The folder of a run that is in progress.
+RUN_FOLDER = argument("results", type=PATH)
 #: Given as ``ends``: this machine and the host where one is named.
 ENDS = argument("ends", nargs=-1, required=True, metavar="HOST [HOST]", callback=_read_ends)
 #: Given as ``hosts_file``.
@@ -96,6 +71,8 @@ ACCEPT_KEYS = flag(
 )
 WAIT_IDLE = option(
     "--wait-idle",
+    "wait_idle_ns",
+    type=ParsedNumber(parse_wait_ns),
     metavar="TIME",
     help="Wait for up to TIME, such as 2m, while a host is busy with other programs.",
 )
