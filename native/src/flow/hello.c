@@ -6,45 +6,38 @@
 
 static const uint8_t magic[4] = {0x50, 0x4C, 0x44, 0x43};
 
+/* The numbers of a hello: offset, bits, type and name of its member. */
+#define HELLO_NUMBERS(NUMBER)                                                                                \
+    NUMBER(4, 16, uint16_t, version)                                                                         \
+    NUMBER(6, 16, uint16_t, flags)                                                                           \
+    NUMBER(8, 32, uint32_t, stream)                                                                          \
+    NUMBER(12, 32, uint32_t, streams)                                                                        \
+    NUMBER(32, 64, int64_t, warmup_ns)                                                                       \
+    NUMBER(40, 64, int64_t, duration_ns)                                                                     \
+    NUMBER(48, 64, int64_t, bytes)                                                                           \
+    NUMBER(56, 32, uint32_t, message_bytes)                                                                  \
+    NUMBER(60, 16, uint16_t, encoding)                                                                       \
+    NUMBER(62, 16, uint16_t, carrier)                                                                        \
+    NUMBER(64, 32, uint32_t, queue_bytes)                                                                    \
+    NUMBER(68, 32, uint32_t, datagram_bytes)                                                                 \
+    NUMBER(72, 16, uint16_t, datagram_flags)                                                                 \
+    NUMBER(74, 16, uint16_t, pacing)                                                                         \
+    NUMBER(76, 64, int64_t, rate_bits_per_s)
+#define TOKEN_AT 16
+
 void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES])
 {
+#define PUT(at, bits, type, member) pl_put##bits(bytes + (at), (uint##bits##_t)hello->member);
     memcpy(bytes, magic, sizeof magic);
-    pl_put16(bytes + 4, hello->version);
-    pl_put16(bytes + 6, hello->flags);
-    pl_put32(bytes + 8, hello->stream);
-    pl_put32(bytes + 12, hello->streams);
-    memcpy(bytes + 16, hello->token, PL_TOKEN_BYTES);
-    pl_put64(bytes + 32, (uint64_t)hello->warmup_ns);
-    pl_put64(bytes + 40, (uint64_t)hello->duration_ns);
-    pl_put64(bytes + 48, (uint64_t)hello->bytes);
-    pl_put32(bytes + 56, hello->message_bytes);
-    pl_put16(bytes + 60, hello->encoding);
-    pl_put16(bytes + 62, hello->carrier);
-    pl_put32(bytes + 64, hello->queue_bytes);
-    pl_put32(bytes + 68, hello->datagram_bytes);
-    pl_put16(bytes + 72, hello->datagram_flags);
-    pl_put16(bytes + 74, hello->pacing);
-    pl_put64(bytes + 76, (uint64_t)hello->rate_bits_per_s);
+    memcpy(bytes + TOKEN_AT, hello->token, PL_TOKEN_BYTES);
+    HELLO_NUMBERS(PUT)
 }
 
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello)
 {
-    hello->version = (uint16_t)pl_get16(bytes + 4);
-    hello->flags = (uint16_t)pl_get16(bytes + 6);
-    hello->stream = pl_get32(bytes + 8);
-    hello->streams = pl_get32(bytes + 12);
-    memcpy(hello->token, bytes + 16, PL_TOKEN_BYTES);
-    hello->warmup_ns = (int64_t)pl_get64(bytes + 32);
-    hello->duration_ns = (int64_t)pl_get64(bytes + 40);
-    hello->bytes = (int64_t)pl_get64(bytes + 48);
-    hello->message_bytes = pl_get32(bytes + 56);
-    hello->encoding = (uint16_t)pl_get16(bytes + 60);
-    hello->carrier = (uint16_t)pl_get16(bytes + 62);
-    hello->queue_bytes = pl_get32(bytes + 64);
-    hello->datagram_bytes = pl_get32(bytes + 68);
-    hello->datagram_flags = (uint16_t)pl_get16(bytes + 72);
-    hello->pacing = (uint16_t)pl_get16(bytes + 74);
-    hello->rate_bits_per_s = (int64_t)pl_get64(bytes + 76);
+#define GET(at, bits, type, member) hello->member = (type)pl_get##bits(bytes + (at));
+    memcpy(hello->token, bytes + TOKEN_AT, PL_TOKEN_BYTES);
+    HELLO_NUMBERS(GET)
     return memcmp(bytes, magic, sizeof magic) == 0;
 }
 
