@@ -85,8 +85,7 @@ static bool start(struct pl_events **events, struct pl_adapter_error *error)
         failure = pthread_create(&thread, NULL, answer, NULL);
     if (failure == 0)
         return true;
-    (void)pl_adapter_fail(error, "limit", "no thread or descriptor for the server: %s", strerror(failure));
-    return false;
+    return pl_adapter_refuse(error, "limit", "no thread or descriptor for the server: %s", strerror(failure));
 }
 
 enum pl_status pl_answering_run(const struct pl_adapter *adapter, const struct pl_plan *plan)

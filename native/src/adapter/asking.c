@@ -106,11 +106,6 @@ static pl_ns watch(struct asking *asking, pl_ns now_ns)
     return next_ns;
 }
 
-static pl_ns to_ns(struct timeval time)
-{
-    return time.tv_sec * PL_NS_PER_S + time.tv_usec * 1000;
-}
-
 /* The CPU time of the program without this thread, and what every stream has received. */
 static void take_sample(struct asking *asking, struct pl_ask_sample *sample, pl_ns at_ns)
 {
@@ -121,8 +116,8 @@ static void take_sample(struct asking *asking, struct pl_ask_sample *sample, pl_
     sample->taken = true;
     sample->at_ns = at_ns;
     sample->cpu_ns = pl_timespec_ns(&spent) - pl_thread_cpu_ns(pthread_self());
-    sample->user_ns = to_ns(all.ru_utime);
-    sample->system_ns = to_ns(all.ru_stime);
+    sample->user_ns = pl_timeval_ns(&all.ru_utime);
+    sample->system_ns = pl_timeval_ns(&all.ru_stime);
     const struct pl_asker_extras *extras = asking->all.extras;
     for (uint32_t s = 0; s < asking->count; s++) {
         sample->received[s] = atomic_load(&asking->loops[s].received);
@@ -193,11 +188,9 @@ static bool set_scheduling(struct asking *asking)
     for (unsigned core = 0; core < PL_PLAN_CORES; core++)
         if (plan->cores[core])
             CPU_SET(core, &cores);
-    if (CPU_COUNT(&cores) > 0 && sched_setaffinity(0, sizeof cores, &cores) != 0) {
-        (void)pl_adapter_fail(&asking->error, "limit", "the program cannot run on the given cores: %s",
-                              strerror(errno));
-        return false;
-    }
+    if (CPU_COUNT(&cores) > 0 && sched_setaffinity(0, sizeof cores, &cores) != 0)
+        return pl_adapter_refuse(&asking->error, "limit", "the program cannot run on the given cores: %s",
+                                 strerror(errno));
     const struct sched_param real_time = {.sched_priority = (int)plan->priority};
     /* musl has no sched_setscheduler(): it fails with ENOSYS. */
     asking->priority_granted =
@@ -211,16 +204,14 @@ static bool start_loops(struct asking *asking)
         struct pl_loop *loop = &asking->loops[asking->count];
         if (!pl_loop_prepare(loop, &asking->all, asking->count)) {
             pl_loop_release(loop);
-            (void)pl_adapter_fail(&asking->error, "limit", "no memory for %lld streams",
-                                  (long long)asking->all.plan->streams);
-            return false;
+            return pl_adapter_refuse(&asking->error, "limit", "no memory for %lld streams",
+                                     (long long)asking->all.plan->streams);
         }
         int cause = pthread_create(&loop->thread, NULL, pl_loop_run, loop);
         if (cause != 0) {
             pl_loop_release(loop);
-            (void)pl_adapter_fail(&asking->error, "limit", "no thread for stream %u: %s", asking->count,
-                                  strerror(cause));
-            return false;
+            return pl_adapter_refuse(&asking->error, "limit", "no thread for stream %u: %s", asking->count,
+                                     strerror(cause));
         }
     }
     const struct sched_param above = {.sched_priority = (int)asking->all.plan->priority + 1};
@@ -241,8 +232,7 @@ static bool prepare(struct asking *asking)
     if (asking->all.wake_fd >= 0 && asking->events != NULL && asking->loops != NULL &&
         asking->begin.received != NULL && asking->end.received != NULL)
         return true;
-    (void)pl_adapter_fail(&asking->error, "limit", "no memory or descriptors for %zu streams", streams);
-    return false;
+    return pl_adapter_refuse(&asking->error, "limit", "no memory or descriptors for %zu streams", streams);
 }
 
 /* Starts the trial of loops that are ready. */

@@ -5,3 +5,6 @@
 #include "adapter/adapter.h"
 
 #define PL_CONTRACT 1
+
+/* pl_adapter_fail() for functions that return whether they succeed: always false. */
+#define pl_adapter_refuse(...) (pl_adapter_fail(__VA_ARGS__) == 0)

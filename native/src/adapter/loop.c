@@ -82,12 +82,10 @@ static bool check_first_reply(struct pl_loop *loop)
     if (ask(loop, FIRST_NUMBER, &reply) < 0)
         return false;
     for (size_t i = 0; i < loop->settings.bytes; i++)
-        if (reply[i] != loop->request[i]) {
-            (void)pl_adapter_fail(&loop->error, "reply",
-                                  "byte %zu of the first reply is 0x%02x, expected 0x%02x", i, reply[i],
-                                  loop->request[i]);
-            return false;
-        }
+        if (reply[i] != loop->request[i])
+            return pl_adapter_refuse(&loop->error, "reply",
+                                     "byte %zu of the first reply is 0x%02x, expected 0x%02x", i, reply[i],
+                                     loop->request[i]);
     return true;
 }
 
@@ -205,10 +203,8 @@ void pl_loops_enter(struct pl_loops *loops, enum pl_loop_stage stage, pl_ns run_
 static bool connect_and_check(struct pl_loop *loop)
 {
     loop->connection = loop->all->adapter->connect(&loop->settings, &loop->error);
-    if (loop->connection == NULL) {
-        (void)pl_adapter_fail(&loop->error, "connect", "no connection, without a reason");
-        return false;
-    }
+    if (loop->connection == NULL)
+        return pl_adapter_refuse(&loop->error, "connect", "no connection, without a reason");
     enter(loop, PL_LOOP_FIRST_REPLY);
     if (!check_first_reply(loop))
         return false;

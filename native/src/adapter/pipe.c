@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/kernel_file.h"
+#include "messages/recording_cost.h"
 
 /* So that no request or reply is written in two parts. */
 #define PIPE_BYTES (2 * PL_ADAPTER_BYTES_MAX)
@@ -218,28 +219,19 @@ static void close_client(void *connection)
     free(connection);
 }
 
-static int compare(const void *left, const void *right)
-{
-    pl_ns a = *(const pl_ns *)left;
-    pl_ns b = *(const pl_ns *)right;
-    return (a > b) - (a < b);
-}
-
 static int measure_hop(void *connection, double *hop_ns, struct pl_adapter_error *error)
 {
-    static pl_ns durations[NULL_REQUESTS]; /* one loop measures it */
+    static double durations_ns[NULL_REQUESTS]; /* one loop measures it */
     pl_ns before_ns = pl_now_ns();
     for (int i = 0; i < NULL_REQUESTS; i++) {
         const uint8_t *reply;
         if (write_request(connection, NULL, 0, error) != 0 || read_reply(connection, 0, &reply, error) != 0)
             return -1;
         pl_ns now_ns = pl_now_ns();
-        durations[i] = now_ns - before_ns;
+        durations_ns[i] = (double)(now_ns - before_ns);
         before_ns = now_ns;
     }
-    qsort(durations, NULL_REQUESTS, sizeof durations[0], compare);
-    const size_t middle = NULL_REQUESTS / 2;
-    *hop_ns = (double)durations[middle];
+    *hop_ns = pl_median(durations_ns, NULL_REQUESTS);
     return 0;
 }
 

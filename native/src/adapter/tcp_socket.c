@@ -42,11 +42,10 @@ static int connect_socket(int fd, const struct ends *ends, const struct pl_adapt
                           struct pl_adapter_error *error)
 {
     const struct pl_address *local = &ends->local, *server = &ends->server;
-    if (local->length != 0 && bind(fd, (const struct sockaddr *)&local->storage, local->length) != 0)
+    if (local->length != 0 && pl_address_bind(fd, local) != 0)
         return pl_adapter_fail(error, "connect", "cannot send from %s: %s", settings->local_address,
                                strerror(errno));
-    if (!pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) ||
-        connect(fd, (const struct sockaddr *)&server->storage, server->length) != 0)
+    if (!pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) || pl_address_connect(fd, server) != 0)
         return pl_adapter_fail(error, "connect", "%s port %u: %s", settings->address, settings->port,
                                strerror(errno));
     return 0;

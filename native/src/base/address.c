@@ -173,6 +173,16 @@ bool pl_address_of_peer(int fd, struct pl_address *address)
     return getpeername(fd, (struct sockaddr *)&address->storage, &address->length) == 0;
 }
 
+int pl_address_bind(int fd, const struct pl_address *address)
+{
+    return bind(fd, (const struct sockaddr *)&address->storage, address->length);
+}
+
+int pl_address_connect(int fd, const struct pl_address *address)
+{
+    return connect(fd, (const struct sockaddr *)&address->storage, address->length);
+}
+
 bool pl_address_equal(const struct pl_address *a, const struct pl_address *b)
 {
     char text_a[PL_ADDRESS_TEXT_BYTES];

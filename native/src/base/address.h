@@ -30,5 +30,8 @@ void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT
 /* The socket's own address and its peer's; false when there is none. */
 bool pl_address_of_socket(int fd, struct pl_address *address);
 bool pl_address_of_peer(int fd, struct pl_address *address);
+/* bind(2) and connect(2). */
+int pl_address_bind(int fd, const struct pl_address *address);
+int pl_address_connect(int fd, const struct pl_address *address);
 /* Same family, address and port. */
 bool pl_address_equal(const struct pl_address *a, const struct pl_address *b);

@@ -5,6 +5,11 @@ pl_ns pl_timespec_ns(const struct timespec *time)
     return (pl_ns)time->tv_sec * PL_NS_PER_S + (pl_ns)time->tv_nsec;
 }
 
+pl_ns pl_timeval_ns(const struct timeval *time)
+{
+    return (pl_ns)time->tv_sec * PL_NS_PER_S + (pl_ns)time->tv_usec * 1000;
+}
+
 pl_ns pl_now_ns(void)
 {
     struct timespec t = {0};

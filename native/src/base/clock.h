@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 typedef int64_t pl_ns;
@@ -16,6 +17,7 @@ static inline pl_ns pl_earlier(pl_ns a, pl_ns b)
 }
 
 pl_ns pl_timespec_ns(const struct timespec *time);
+pl_ns pl_timeval_ns(const struct timeval *time);
 
 /* CLOCK_MONOTONIC now. Cannot fail on Linux. */
 pl_ns pl_now_ns(void);

@@ -1,6 +1,7 @@
 #include "base/limits.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 /* A sanitizer's shadow memory exceeds every sensible limit of the program itself. */
@@ -40,4 +41,11 @@ bool pl_raise_descriptor_limit(uint64_t needed, struct pl_error *error)
             "%llu descriptors are needed and %llu are allowed: raise `ulimit -n` or use fewer streams",
             (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
     return true;
+}
+
+int64_t pl_count_cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }

@@ -128,7 +128,7 @@ static bool bind_stream(const struct pl_connector *connector, int fd, struct pl_
         return true;
     /* The kernel chooses the port at connect, so it needs to be free for this peer only. */
     (void)pl_set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1); /* IP sockets only */
-    if (bind(fd, (const struct sockaddr *)&connector->from.storage, connector->from.length) == 0)
+    if (pl_address_bind(fd, &connector->from) == 0)
         return true;
     return pl_error_set(error, PL_SETUP, "bind", errno, "cannot send from --bind %.64s",
                         connector->flow->bind);
@@ -143,8 +143,7 @@ static bool start_connection(struct pl_connector *connector, struct pl_error *er
     stream->fd = pl_open_stream_socket(pl_address_family(target), flow, error);
     if (stream->fd < 0 || !bind_stream(connector, stream->fd, error))
         return false;
-    if (connect(stream->fd, (const struct sockaddr *)&target->storage, target->length) != 0 &&
-        errno != EINPROGRESS)
+    if (pl_address_connect(stream->fd, target) != 0 && errno != EINPROGRESS)
         return fail_connect(connector, connector->started, errno, error);
     if (epoll_ctl(connector->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0)
         return pl_error_set(error, PL_RESOURCES, "connect", errno, "cannot watch stream %u",

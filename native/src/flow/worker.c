@@ -11,17 +11,12 @@
 #include "flow/flow_kind.h"
 #include "flow/run_queue.h"
 
-static int64_t to_ns(struct timeval t)
-{
-    return (int64_t)t.tv_sec * PL_NS_PER_S + (int64_t)t.tv_usec * 1000;
-}
-
 void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
-        pl_store_relaxed(&worker->user_ns, to_ns(usage.ru_utime));
-        pl_store_relaxed(&worker->system_ns, to_ns(usage.ru_stime));
+        pl_store_relaxed(&worker->user_ns, pl_timeval_ns(&usage.ru_utime));
+        pl_store_relaxed(&worker->system_ns, pl_timeval_ns(&usage.ru_stime));
     }
     pl_store_relaxed(&worker->waiting_ns, pl_run_queue_waiting_ns(worker->schedule_fd));
     pl_store_relaxed(&worker->system_calls, worker->calls);

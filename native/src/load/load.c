@@ -1,5 +1,4 @@
 /* `load`: work in the background, at low priority, that states its own rate. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "base/events.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/lower_priority.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -48,13 +48,6 @@ struct background {
     struct pl_json json;
 };
 
-static int64_t count_usable_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 static enum pl_options_outcome parse(struct background *load, int argc, char **argv, struct pl_error *error)
 {
     const struct pl_option table[] = {
@@ -85,7 +78,7 @@ static enum pl_options_outcome parse(struct background *load, int argc, char **a
     if (!pl_output_parse(load->output_text, &load->human, error))
         return PL_OPTIONS_WRONG;
     if (strcmp(load->cpu_text, "all") == 0) {
-        load->cpu = count_usable_cores();
+        load->cpu = pl_count_cores();
     } else if (!pl_parse_int64(load->cpu_text, 0, PL_CPU_LOAD_MAX, &load->cpu)) {
         pl_error_usage(error, "--cpu: '%.40s' is neither a number of threads from 0 to %d nor all",
                        load->cpu_text, PL_CPU_LOAD_MAX);

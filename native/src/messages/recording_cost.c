@@ -15,10 +15,10 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static double median(double *values)
+double pl_median(double *values, size_t count)
 {
-    qsort(values, RUNS, sizeof *values, compare);
-    return values[RUNS / 2];
+    qsort(values, count, sizeof *values, compare);
+    return values[count / 2];
 }
 
 struct pl_recording_cost pl_measure_recording(void)
@@ -38,5 +38,6 @@ struct pl_recording_cost pl_measure_recording(void)
         records[run] = (double)(pl_now_ns() - start_ns) / CALLS;
     }
     free(log);
-    return (struct pl_recording_cost){.clock_ns = median(clocks), .record_ns = median(records)};
+    return (struct pl_recording_cost){.clock_ns = pl_median(clocks, RUNS),
+                                      .record_ns = pl_median(records, RUNS)};
 }

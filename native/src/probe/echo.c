@@ -105,8 +105,7 @@ static int bind_socket(int kind, const struct pl_address *address)
         (void)pl_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
     else
         (void)pl_set_option(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) == 0 &&
-        (kind == SOCK_DGRAM || listen(fd, PL_ECHO_STREAMS) == 0))
+    if (pl_address_bind(fd, address) == 0 && (kind == SOCK_DGRAM || listen(fd, PL_ECHO_STREAMS) == 0))
         return fd;
     int cause = errno;
     (void)close(fd);

@@ -112,8 +112,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     /* Room for the answers of a second without a core; the kernel may grant less. */
     if (!pl_set_option(probing->fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_ROOM_BYTES))
         (void)pl_set_option(probing->fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_ROOM_BYTES);
-    if (settings->from.length != 0 &&
-        bind(probing->fd, (const struct sockaddr *)&settings->from.storage, settings->from.length) != 0) {
+    if (settings->from.length != 0 && pl_address_bind(probing->fd, &settings->from) != 0) {
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
         pl_address_text(&settings->from, text);
@@ -121,7 +120,7 @@ bool pl_probe_socket_open(struct pl_probe_socket *probing, enum pl_method method
     }
     if (method == PL_PROBE_TCP)
         return pl_probe_stream_connect(probing->fd, settings, error);
-    if (connect(probing->fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
+    if (pl_address_connect(probing->fd, &settings->to) != 0) {
         int cause = errno;
         char text[PL_ADDRESS_TEXT_BYTES];
         pl_address_text(&settings->to, text);

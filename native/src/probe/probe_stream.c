@@ -82,7 +82,7 @@ bool pl_probe_stream_connect(int fd, const struct pl_probe_settings *settings, s
 {
     pl_ns deadline_ns = pl_now_ns() + settings->connect_timeout_ns;
     (void)pl_set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (connect(fd, (const struct sockaddr *)&settings->to.storage, settings->to.length) != 0) {
+    if (pl_address_connect(fd, &settings->to) != 0) {
         int cause = errno == EINPROGRESS ? await_connection(fd, deadline_ns) : errno;
         if (cause != 0)
             return fail_connect(settings, cause, error);

@@ -1,7 +1,8 @@
 #include "streams/stream_flow.h"
 
-#include <sched.h>
 #include <string.h>
+
+#include "base/limits.h"
 
 /* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
  * the caches among them. */
@@ -11,13 +12,6 @@
 #define SCTP_MESSAGE_BYTES (32 << 10)
 /* A paced stream writes what its rate allows in this time. */
 #define PACED_WRITE_NS PL_NS_PER_MS
-
-static int64_t count_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 static int64_t choose_chunk_bytes(const struct pl_flow *flow)
 {
@@ -41,7 +35,7 @@ static int64_t choose_write_bytes(const struct pl_flow *flow)
 void pl_stream_flow_count_workers(struct pl_flow *flow)
 {
     if (flow->workers == 0)
-        flow->workers = count_cores();
+        flow->workers = pl_count_cores();
     if (flow->streams > 0 && flow->workers > flow->streams)
         flow->workers = flow->streams;
 }
