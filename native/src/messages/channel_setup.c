@@ -12,18 +12,10 @@
 
 #include "base/descriptor.h"
 #include "base/message.h"
-#include "messages/udp_pair.h"
 
 /* Two pipes have four ends, of which the peer gets two; two rings with two eventfds are four. */
 #define RECHECK_US 100000
 #define HANDED_MAX 4
-
-static bool fail(int cause, struct pl_error *error)
-{
-    return pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
-                        cause == 0 ? "the peer does not share what carries the messages of a stream"
-                                   : "cannot share with the peer what carries the messages of a stream");
-}
 
 static void close_all(const int *fds, size_t count)
 {
@@ -105,10 +97,10 @@ static bool take_over(const struct pl_channel *channel, int *fds, size_t count, 
                              .msg_controllen = sizeof control.room};
     int cause = pl_wait_ready(channel->stream_fd, POLLIN, deadline_ns);
     if (cause != 0)
-        return fail(cause, error);
+        return pl_sharing_failed(cause, error);
     ssize_t bytes = recvmsg(channel->stream_fd, &message, MSG_CMSG_CLOEXEC);
     if (bytes < 0)
-        return fail(errno, error);
+        return pl_sharing_failed(errno, error);
     size_t found = read_rights(&message, fds, HANDED_MAX);
     bool right = bytes == 1 && number == count && found == count && (message.msg_flags & MSG_CTRUNC) == 0;
     for (size_t i = 0; right && is_right != NULL && i < count; i++)
@@ -118,7 +110,7 @@ static bool take_over(const struct pl_channel *channel, int *fds, size_t count, 
     close_all(fds, found);
     for (size_t i = 0; i < found; i++)
         fds[i] = -1;
-    return fail(0, error);
+    return pl_sharing_failed(0, error);
 }
 
 /* Hands `theirs` over. */
@@ -126,48 +118,37 @@ static bool give(const struct pl_channel *channel, const int *theirs, size_t cou
                  struct pl_error *error)
 {
     int cause = hand_over(channel, theirs, count, deadline_ns);
-    return cause == 0 || fail(cause, error);
+    return cause == 0 || pl_sharing_failed(cause, error);
 }
 
-static bool share_pipes(struct pl_channel *channel, const struct pl_channel_settings *settings,
-                        struct pl_error *error)
+/* Two pipes, or a pair of sockets. */
+static bool share_descriptors(struct pl_channel *channel, const struct pl_channel_settings *settings,
+                              struct pl_error *error)
 {
-    int fds[HANDED_MAX] = {-1, -1, -1, -1}; /* to the peer: read, write; from the peer: read, write */
-    if (!settings->accepting) {
-        if (!take_over(channel, fds, 2, is_pipe, settings->deadline_ns, error))
+    bool pipes = settings->carrier == PL_CARRIER_PIPE;
+    size_t handed = pipes ? 2 : 1;
+    int fds[HANDED_MAX] = {-1, -1, -1,
+                           -1}; /* of pipes to the peer: read, write; from the peer: read, write */
+    if (!settings->udp.accepting) {
+        if (!take_over(channel, fds, handed, pipes ? is_pipe : is_unix_datagram, settings->udp.deadline_ns,
+                       error))
             return false;
         channel->read_fd = fds[0];
-        channel->write_fd = fds[1];
+        channel->write_fd = fds[handed - 1];
         return true;
     }
-    if (pipe2(fds, O_CLOEXEC) != 0 || pipe2(fds + 2, O_CLOEXEC) != 0) {
-        pl_error_set(error, PL_RESOURCES, "channel", errno, "no pipes for a stream");
+    if (pipes ? pipe2(fds, O_CLOEXEC) != 0 || pipe2(fds + 2, O_CLOEXEC) != 0
+              : socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) != 0) {
+        pl_error_set(error, PL_RESOURCES, "channel", errno, "no %s for a stream",
+                     pipes ? "pipes" : "sockets");
         close_all(fds, HANDED_MAX);
         return false;
     }
-    channel->write_fd = fds[1];
-    channel->read_fd = fds[2];
-    const int theirs[] = {fds[0], fds[3]};
-    bool given = give(channel, theirs, 2, settings->deadline_ns, error);
-    close_all(theirs, 2);
-    return given;
-}
-
-static bool share_datagrams(struct pl_channel *channel, const struct pl_channel_settings *settings,
-                            struct pl_error *error)
-{
-    int fds[HANDED_MAX] = {-1, -1};
-    if (!settings->accepting) {
-        if (!take_over(channel, fds, 1, is_unix_datagram, settings->deadline_ns, error))
-            return false;
-        channel->read_fd = channel->write_fd = fds[0];
-        return true;
-    }
-    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds) != 0)
-        return pl_error_set(error, PL_RESOURCES, "channel", errno, "no sockets for a stream");
-    channel->read_fd = channel->write_fd = fds[0];
-    bool given = give(channel, fds + 1, 1, settings->deadline_ns, error);
-    (void)close(fds[1]);
+    channel->write_fd = fds[pipes ? 1 : 0];
+    channel->read_fd = fds[pipes ? 2 : 0];
+    const int theirs[] = {fds[pipes ? 0 : 1], fds[3]};
+    bool given = give(channel, theirs, handed, settings->udp.deadline_ns, error);
+    close_all(theirs, handed);
     return given;
 }
 
@@ -175,8 +156,8 @@ static bool share_datagrams(struct pl_channel *channel, const struct pl_channel_
 static bool map_rings(struct pl_channel *channel, const int *fds, const struct pl_channel_settings *settings,
                       struct pl_error *error)
 {
-    struct pl_ring *first = settings->accepting ? &channel->in : &channel->out;
-    struct pl_ring *second = settings->accepting ? &channel->out : &channel->in;
+    struct pl_ring *first = settings->udp.accepting ? &channel->in : &channel->out;
+    struct pl_ring *second = settings->udp.accepting ? &channel->out : &channel->in;
     if (!pl_ring_map(first, fds[0], settings->queue_bytes, error) ||
         !pl_ring_map(second, fds[1], settings->queue_bytes, error))
         return false;
@@ -184,8 +165,8 @@ static bool map_rings(struct pl_channel *channel, const int *fds, const struct p
         settings->carrier == PL_CARRIER_EVENT ? PL_RING_EVENT : PL_RING_FUTEX;
     if (settings->carrier != PL_CARRIER_EVENT)
         return true;
-    channel->event_fds[0] = settings->accepting ? fds[2] : fds[3];
-    channel->event_fds[1] = settings->accepting ? fds[3] : fds[2];
+    channel->event_fds[0] = settings->udp.accepting ? fds[2] : fds[3];
+    channel->event_fds[1] = settings->udp.accepting ? fds[3] : fds[2];
     channel->in.event_fd = channel->event_fds[0];
     channel->out.event_fd = channel->event_fds[1];
     return true;
@@ -198,17 +179,15 @@ static bool share_rings(struct pl_channel *channel, const struct pl_channel_sett
     int fds[HANDED_MAX] = {-1, -1, -1, -1};
     bool shared = true;
     channel->read_fd = channel->write_fd = -1;
-    if (settings->accepting) {
+    if (settings->udp.accepting) {
         for (size_t i = 0; shared && i < 2; i++)
             shared = (fds[i] = pl_ring_create(settings->queue_bytes, error)) >= 0;
         for (size_t i = 2; shared && i < count; i++)
-            if ((fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
-                pl_error_set(error, PL_RESOURCES, "channel", errno, "no eventfd for a stream");
-                shared = false;
-            }
-        shared = shared && give(channel, fds, count, settings->deadline_ns, error);
+            shared = (fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0 ||
+                     pl_error_set(error, PL_RESOURCES, "channel", errno, "no eventfd for a stream");
+        shared = shared && give(channel, fds, count, settings->udp.deadline_ns, error);
     } else {
-        shared = take_over(channel, fds, count, NULL, settings->deadline_ns, error);
+        shared = take_over(channel, fds, count, NULL, settings->udp.deadline_ns, error);
     }
     shared = shared && map_rings(channel, fds, settings, error);
     close_all(fds, 2); /* the memory stays mapped */
@@ -220,19 +199,15 @@ static bool share_rings(struct pl_channel *channel, const struct pl_channel_sett
 static bool share_udp(struct pl_channel *channel, const struct pl_channel_settings *settings,
                       struct pl_error *error)
 {
-    const struct pl_udp_settings udp = {.accepting = settings->accepting,
-                                        .deadline_ns = settings->deadline_ns,
-                                        .set_socket = settings->set_socket,
-                                        .context = settings->context};
-    int fd = pl_udp_open(channel->stream_fd, &udp, error);
+    int fd = pl_udp_open(channel->stream_fd, &settings->udp, error);
     if (fd < 0)
         return false;
     channel->read_fd = channel->write_fd = fd;
-    if (settings->accepting)
-        return pl_udp_connect(channel->stream_fd, fd, &udp, error) &&
+    if (settings->udp.accepting)
+        return pl_udp_connect(channel->stream_fd, fd, &settings->udp, error) &&
                pl_udp_state_port(channel->stream_fd, fd, error);
     return pl_udp_state_port(channel->stream_fd, fd, error) &&
-           pl_udp_connect(channel->stream_fd, fd, &udp, error);
+           pl_udp_connect(channel->stream_fd, fd, &settings->udp, error);
 }
 
 static bool set_up(struct pl_channel *channel, const struct pl_channel_settings *settings,
@@ -242,9 +217,8 @@ static bool set_up(struct pl_channel *channel, const struct pl_channel_settings 
     case PL_CARRIER_UDP:
         return share_udp(channel, settings, error);
     case PL_CARRIER_DATAGRAM:
-        return share_datagrams(channel, settings, error);
     case PL_CARRIER_PIPE:
-        return share_pipes(channel, settings, error);
+        return share_descriptors(channel, settings, error);
     case PL_CARRIER_RING:
     case PL_CARRIER_EVENT:
         return share_rings(channel, settings, error);

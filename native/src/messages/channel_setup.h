@@ -8,16 +8,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "messages/channel.h"
+#include "messages/udp_pair.h"
 
 struct pl_channel_settings {
     enum pl_carrier carrier;
-    bool accepting; /* this end makes what both ends share */
     bool polls;
-    size_t queue_bytes; /* room of a ring in one direction: a power of two */
-    pl_ns deadline_ns;  /* by which the peer has made its part */
-    /* Sets the options of a UDP socket before it is bound; false with `error` set. */
-    bool (*set_socket)(int fd, int family, const void *context, struct pl_error *error);
-    const void *context;
+    size_t queue_bytes;         /* room of a ring in one direction: a power of two */
+    struct pl_udp_settings udp; /* of all carriers: which end this is, and the deadline */
 };
 
 /* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in

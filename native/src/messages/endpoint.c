@@ -77,12 +77,12 @@ static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *fl
 {
     const struct pl_message_settings *messages = &flow->messages;
     const struct pl_channel_settings settings = {.carrier = messages->carrier,
-                                                 .accepting = flow->accepting,
                                                  .polls = messages->polls,
                                                  .queue_bytes = (size_t)messages->queue_bytes,
-                                                 .deadline_ns = deadline_ns,
-                                                 .set_socket = set_socket,
-                                                 .context = flow};
+                                                 .udp = {.accepting = flow->accepting,
+                                                         .deadline_ns = deadline_ns,
+                                                         .set_socket = set_socket,
+                                                         .context = flow}};
     stream->endpoint = endpoint;
     bool apart = messages->placement == PL_PLACEMENT_APART;
     if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) &&

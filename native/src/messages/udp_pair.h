@@ -11,13 +11,16 @@
 #include "base/error.h"
 
 struct pl_udp_settings {
-    bool accepting;
-    pl_ns deadline_ns; /* by which the peer has stated its port */
+    bool accepting;    /* this end makes what both ends share, or connects first */
+    pl_ns deadline_ns; /* by which the peer has made or stated its part */
     /* Sets the options of the socket before it is bound; false with `error` set. */
     bool (*set_socket)(int fd, int family, const void *context, struct pl_error *error);
     const void *context;
 };
 
+/* Sets the error of a call that failed with `cause` (0: the peer does not keep to the protocol) while both
+ * ends of a stream share what carries its messages. Always false. */
+bool pl_sharing_failed(int cause, struct pl_error *error);
 /* A bound socket, which the caller owns; -1 with `error` set. */
 int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl_error *error);
 /* States the socket's port over the stream. False with `error` set. */
