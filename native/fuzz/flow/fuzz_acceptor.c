@@ -60,11 +60,13 @@ static unsigned count_admitted(const struct pl_stream *streams)
 
 static void check_acceptor(const struct pl_acceptor *acceptor, const struct pl_flow *flow, unsigned peers)
 {
-    uint32_t admitted = pl_acceptor_admitted(acceptor);
+    uint32_t admitted = pl_acceptor_state(acceptor).admitted;
     REQUIRE((int64_t)admitted <= flow->streams);
-    REQUIRE(admitted + pl_acceptor_pending(acceptor) + pl_acceptor_rejected(acceptor) == peers);
-    REQUIRE(pl_acceptor_is_complete(acceptor) == (flow->streams > 0 && (int64_t)admitted == flow->streams));
-    REQUIRE((pl_acceptor_deadline_ns(acceptor) == INT64_MAX) == (pl_acceptor_pending(acceptor) == 0));
+    REQUIRE(admitted + pl_acceptor_state(acceptor).pending + pl_acceptor_state(acceptor).rejected == peers);
+    REQUIRE(pl_acceptor_state(acceptor).complete ==
+            (flow->streams > 0 && (int64_t)admitted == flow->streams));
+    REQUIRE((pl_acceptor_state(acceptor).deadline_ns == INT64_MAX) ==
+            (pl_acceptor_state(acceptor).pending == 0));
 }
 
 /* An admitted peer has sent a hello of this protocol with the token, and the answer names its stream. */
@@ -125,7 +127,7 @@ static void check_pending(const struct pl_acceptor *acceptor, const struct peer 
     uint32_t incomplete = 0;
     for (unsigned i = 0; i < count; i++)
         incomplete += peers[i].sent_bytes < PL_HELLO_BYTES ? 1 : 0;
-    REQUIRE(pl_acceptor_pending(acceptor) <= incomplete);
+    REQUIRE(pl_acceptor_state(acceptor).pending <= incomplete);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -155,9 +157,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(pl_acceptor_serve(acceptor, &error));
     check_acceptor(acceptor, &flow, count);
     check_pending(acceptor, peers, count);
-    REQUIRE((data[1] & 8) == 0 || pl_acceptor_pending(acceptor) == 0);
-    REQUIRE(count_admitted(streams) == pl_acceptor_admitted(acceptor));
-    REQUIRE(count_answers(peers, count, &flow) == pl_acceptor_admitted(acceptor));
+    REQUIRE((data[1] & 8) == 0 || pl_acceptor_state(acceptor).pending == 0);
+    REQUIRE(count_admitted(streams) == pl_acceptor_state(acceptor).admitted);
+    REQUIRE(count_answers(peers, count, &flow) == pl_acceptor_state(acceptor).admitted);
     pl_acceptor_close(acceptor);
     for (uint32_t i = 0; i < PL_MAX_STREAMS; i++)
         if (streams[i].fd >= 0)

@@ -6,7 +6,6 @@
 #include "base/events.h"
 #include "base/histogram.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/program.h"

@@ -149,11 +149,11 @@ static bool transfer(struct end *sender, struct end *receiver, const struct pl_l
     result->tcp_info_ns = time_tcp_info(sender);
     pl_pool_shut(sender->pool);
     pl_ns deadline_ns = pl_now_ns() + DRAIN_NS;
-    while (pl_pool_closed(receiver->pool) < (uint32_t)receiver->flow.streams) {
+    while (pl_pool_state(receiver->pool).closed < (uint32_t)receiver->flow.streams) {
         if (!wait_until(deadline_ns, events, receiver->pool, error))
             return false;
         pl_pool_clear_wake(receiver->pool);
-        if (pl_pool_failed_stream(receiver->pool) >= 0 || pl_now_ns() >= deadline_ns)
+        if (pl_pool_state(receiver->pool).failed_stream >= 0 || pl_now_ns() >= deadline_ns)
             return pl_error_set(error, PL_ENDED, "calibrate", 0,
                                 "the streams over 127.0.0.1 failed or did not end");
     }

@@ -118,7 +118,7 @@ static const char *record(struct capture *capture)
                                .fds = {pl_packet_ring_fd(capture->ring), -1}};
         enum pl_command command = pl_events_wait(capture->events, &wait);
         if (!record_batch(capture, &more))
-            return pl_capture_file_reason(capture->file);
+            return pl_capture_file_state(capture->file).reason;
         if (wait.ready[0] && pl_packet_ring_failure(capture->ring) != 0)
             return "the interface is down or gone";
         if (pl_command_ends(command))
@@ -139,7 +139,7 @@ static const char *record_rest(struct capture *capture)
         struct pl_wait wait = {.deadline_ns = more ? 0 : deadline_ns,
                                .fds = {pl_packet_ring_fd(capture->ring), -1}};
         if (!record_batch(capture, &more))
-            return pl_capture_file_reason(capture->file);
+            return pl_capture_file_state(capture->file).reason;
         struct pl_ring_counts counts = pl_packet_ring_counts(capture->ring);
         if (!more &&
             (capture->read_packets + counts.dropped >= counts.accepted || pl_now_ns() >= deadline_ns))
@@ -156,20 +156,19 @@ static pl_ns process_cpu_ns(void)
 
 static void write_result(struct capture *capture, const char *reason, const struct pl_ring_counts *counts)
 {
-    uint64_t packets = pl_capture_file_packets(capture->file);
-    uint64_t bytes = pl_capture_file_bytes(capture->file);
+    const struct pl_capture_file_state file = pl_capture_file_state(capture->file);
     if (capture->plan.human) {
-        (void)printf("%llu packets in %llu bytes, %llu dropped%s%s\n", (unsigned long long)packets,
-                     (unsigned long long)bytes, (unsigned long long)counts->dropped,
+        (void)printf("%llu packets in %llu bytes, %llu dropped%s%s\n", (unsigned long long)file.packets,
+                     (unsigned long long)file.bytes, (unsigned long long)counts->dropped,
                      reason == NULL ? "" : "; ended early: ", reason == NULL ? "" : reason);
         return;
     }
     const struct pl_capture_result_record record = {
         .complete = reason == NULL,
         .reason = reason,
-        .captured_packets = (int64_t)packets,
+        .captured_packets = (int64_t)file.packets,
         .dropped_packets = (int64_t)counts->dropped,
-        .file_bytes = (int64_t)bytes,
+        .file_bytes = (int64_t)file.bytes,
         .cpu_ns = process_cpu_ns(),
     };
     capture->written = pl_record_write(&capture->json, &pl_capture_result_type, &record) && capture->written;
@@ -182,14 +181,15 @@ static int run(struct capture *capture, struct pl_error *error)
     write_ready(capture);
     const char *reason = record(capture);
     pl_ns end_ns = pl_realtime_ns();
-    const char *rest_reason = pl_capture_file_reason(capture->file) == NULL ? record_rest(capture) : NULL;
+    const char *rest_reason =
+        pl_capture_file_state(capture->file).reason == NULL ? record_rest(capture) : NULL;
     struct pl_ring_counts counts = pl_packet_ring_counts(capture->ring);
     if (!pl_capture_file_finish(capture->file, &counts, capture->start_ns, end_ns))
-        rest_reason = pl_capture_file_reason(capture->file);
+        rest_reason = pl_capture_file_state(capture->file).reason;
     if (reason == NULL)
         reason = rest_reason;
     write_result(capture, reason, &counts);
-    if (!capture->written || pl_capture_file_failed(capture->file))
+    if (!capture->written || pl_capture_file_state(capture->file).failed)
         return PL_RESOURCES;
     return reason == NULL ? PL_OK : PL_ENDED;
 }

@@ -199,24 +199,14 @@ bool pl_capture_file_finish(struct pl_capture_file *file, const struct pl_ring_c
     return !file->failed && flush(file);
 }
 
-const char *pl_capture_file_reason(const struct pl_capture_file *file)
+struct pl_capture_file_state pl_capture_file_state(const struct pl_capture_file *file)
 {
-    return file->reason[0] != 0 ? file->reason : NULL;
-}
-
-bool pl_capture_file_failed(const struct pl_capture_file *file)
-{
-    return file->failed;
-}
-
-uint64_t pl_capture_file_packets(const struct pl_capture_file *file)
-{
-    return file->written_packets;
-}
-
-uint64_t pl_capture_file_bytes(const struct pl_capture_file *file)
-{
-    return file->written_bytes;
+    return (struct pl_capture_file_state){
+        .reason = file->reason[0] != 0 ? file->reason : NULL,
+        .failed = file->failed,
+        .packets = file->written_packets,
+        .bytes = file->written_bytes,
+    };
 }
 
 void pl_capture_file_close(struct pl_capture_file *file)

@@ -23,7 +23,7 @@ struct pl_capture_file;
 struct pl_capture_file *pl_capture_file_open(const struct pl_capture_file_settings *settings,
                                              const struct pl_interfaces *interfaces, struct pl_error *error);
 
-/* Adds a packet of one of the interfaces. False: it was not recorded; pl_capture_file_reason() says why, and
+/* Adds a packet of one of the interfaces. False: it was not recorded; pl_capture_file_state() says why, and
  * no more packet will be. */
 bool pl_capture_file_add(struct pl_capture_file *file, const struct pl_packet *packet);
 
@@ -33,14 +33,14 @@ bool pl_capture_file_add(struct pl_capture_file *file, const struct pl_packet *p
 bool pl_capture_file_finish(struct pl_capture_file *file, const struct pl_ring_counts *counts, pl_ns start_ns,
                             pl_ns end_ns);
 
-/* Why it takes no more packets; NULL: it does. */
-const char *pl_capture_file_reason(const struct pl_capture_file *file);
-/* Whether that is a failure of the disk, and not the limit. */
-bool pl_capture_file_failed(const struct pl_capture_file *file);
+struct pl_capture_file_state {
+    const char *reason; /* why it takes no more packets; NULL: it does */
+    bool failed;        /* that is a failure of the disk, and not the limit */
+    uint64_t packets;   /* in the file */
+    uint64_t bytes;
+};
 
-/* Packets and bytes in the file. */
-uint64_t pl_capture_file_packets(const struct pl_capture_file *file);
-uint64_t pl_capture_file_bytes(const struct pl_capture_file *file);
+struct pl_capture_file_state pl_capture_file_state(const struct pl_capture_file *file);
 
 /* Leaves the file where it is. */
 void pl_capture_file_close(struct pl_capture_file *file);

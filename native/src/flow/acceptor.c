@@ -131,34 +131,17 @@ int pl_acceptor_fd(const struct pl_acceptor *acceptor)
     return acceptor->epoll_fd;
 }
 
-pl_ns pl_acceptor_deadline_ns(const struct pl_acceptor *acceptor)
+struct pl_acceptor_state pl_acceptor_state(const struct pl_acceptor *acceptor)
 {
-    return acceptor->oldest != NONE ? acceptor->handshakes[acceptor->oldest].deadline_ns : PL_NEVER;
-}
-
-uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor)
-{
-    return acceptor->admitted;
-}
-
-pl_ns pl_acceptor_latest_ns(const struct pl_acceptor *acceptor)
-{
-    return acceptor->latest_ns;
-}
-
-bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor)
-{
-    return acceptor->flow->streams > 0 && (int64_t)acceptor->admitted == acceptor->flow->streams;
-}
-
-uint64_t pl_acceptor_rejected(const struct pl_acceptor *acceptor)
-{
-    return acceptor->rejected;
-}
-
-uint32_t pl_acceptor_pending(const struct pl_acceptor *acceptor)
-{
-    return acceptor->pending;
+    return (struct pl_acceptor_state){
+        .admitted = acceptor->admitted,
+        .complete = acceptor->flow->streams > 0 && (int64_t)acceptor->admitted == acceptor->flow->streams,
+        .latest_ns = acceptor->latest_ns,
+        .pending = acceptor->pending,
+        .deadline_ns =
+            acceptor->oldest != NONE ? acceptor->handshakes[acceptor->oldest].deadline_ns : PL_NEVER,
+        .rejected = acceptor->rejected,
+    };
 }
 
 static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)

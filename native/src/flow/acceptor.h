@@ -32,18 +32,17 @@ void pl_acceptor_close(struct pl_acceptor *acceptor);
 
 /* Readable when there is work for pl_acceptor_serve(). */
 int pl_acceptor_fd(const struct pl_acceptor *acceptor);
-/* The deadline of the oldest pending handshake; PL_NEVER without one. */
-pl_ns pl_acceptor_deadline_ns(const struct pl_acceptor *acceptor);
 /* Serves without waiting, a bounded amount per call. False with `error` set when descriptors ran out and no
  * pending handshake is left to close. */
 bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error);
 
-/* When the latest stream was admitted; 0: none yet. */
-pl_ns pl_acceptor_latest_ns(const struct pl_acceptor *acceptor);
-uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor);
-/* Whether every stream of the flow has been admitted. */
-bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor);
-/* Pending handshakes. */
-uint32_t pl_acceptor_pending(const struct pl_acceptor *acceptor);
-/* Unauthenticated peers rejected so far. */
-uint64_t pl_acceptor_rejected(const struct pl_acceptor *acceptor);
+struct pl_acceptor_state {
+    uint32_t admitted;
+    bool complete;     /* every stream of the flow has been admitted */
+    pl_ns latest_ns;   /* when the latest stream was admitted; 0: none yet */
+    uint32_t pending;  /* handshakes */
+    pl_ns deadline_ns; /* of the oldest pending handshake; PL_NEVER without one */
+    uint64_t rejected; /* unauthenticated peers so far */
+};
+
+struct pl_acceptor_state pl_acceptor_state(const struct pl_acceptor *acceptor);

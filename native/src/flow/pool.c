@@ -311,24 +311,16 @@ void pl_pool_clear_wake(struct pl_pool *pool)
     pl_clear_wake(pool->shared.main_wake_fd);
 }
 
-uint32_t pl_pool_closed(const struct pl_pool *pool)
+struct pl_pool_state pl_pool_state(const struct pl_pool *pool)
 {
-    return atomic_load(&pool->shared.closed);
-}
-
-int64_t pl_pool_failed_stream(const struct pl_pool *pool)
-{
-    return atomic_load(&pool->shared.failed_stream);
-}
-
-pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool)
-{
-    return atomic_load(&pool->shared.first_byte_ns);
-}
-
-bool pl_pool_capped(const struct pl_pool *pool)
-{
-    return atomic_load(&pool->shared.capped);
+    const struct pl_shared *shared = &pool->shared;
+    return (struct pl_pool_state){
+        .closed = atomic_load(&shared->closed),
+        .exhausted = atomic_load(&shared->exhausted) == shared->streams,
+        .failed_stream = atomic_load(&shared->failed_stream),
+        .first_byte_ns = atomic_load(&shared->first_byte_ns),
+        .capped = atomic_load(&shared->capped),
+    };
 }
 
 void pl_pool_merge_pacing_errors(const struct pl_pool *pool, struct pl_pacing_errors *into)
@@ -345,11 +337,6 @@ void pl_pool_merge_pacing_errors(const struct pl_pool *pool, struct pl_pacing_er
 uint32_t pl_pool_workers(const struct pl_pool *pool)
 {
     return pool->count;
-}
-
-bool pl_pool_exhausted(const struct pl_pool *pool)
-{
-    return atomic_load(&pool->shared.exhausted) == pool->shared.streams;
 }
 
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker)

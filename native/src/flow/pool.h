@@ -45,20 +45,20 @@ void pl_pool_shut(struct pl_pool *pool);
 /* Ends and joins the threads; counters and CPU times are exact from then on. */
 void pl_pool_join(struct pl_pool *pool);
 
-/* Readable when the state below has changed; pl_pool_clear_wake() makes it unreadable again. */
+/* What the threads have reached. */
+struct pl_pool_state {
+    uint32_t closed;       /* streams that have ended or failed */
+    bool exhausted;        /* every stream has sent its share of `bytes` */
+    int64_t failed_stream; /* the first one, -1 for none */
+    pl_ns first_byte_ns; /* when the first data byte was read (pl_now_ns()'s clock), 0 while there was none */
+    bool capped;         /* the byte limit was reached */
+};
+
+struct pl_pool_state pl_pool_state(const struct pl_pool *pool);
+
+/* Readable when the state has changed; pl_pool_clear_wake() makes it unreadable again. */
 int pl_pool_fd(const struct pl_pool *pool);
 void pl_pool_clear_wake(struct pl_pool *pool);
-
-/* Streams that have ended or failed. */
-uint32_t pl_pool_closed(const struct pl_pool *pool);
-/* True when every stream has sent its share of `bytes`. */
-bool pl_pool_exhausted(const struct pl_pool *pool);
-/* The first stream that failed, -1 for none. */
-int64_t pl_pool_failed_stream(const struct pl_pool *pool);
-/* When the first data byte was read (pl_now_ns()'s clock), 0 while there was none. */
-pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool);
-/* True when the byte limit was reached. */
-bool pl_pool_capped(const struct pl_pool *pool);
 
 uint32_t pl_pool_workers(const struct pl_pool *pool);
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker);

@@ -45,7 +45,7 @@ static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, 
 static int listen_on(int fd, const struct pl_address *address)
 {
     (void)pl_set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (bind(fd, (const struct sockaddr *)&address->storage, address->length) != 0)
+    if (pl_address_bind(fd, address) != 0)
         return errno;
     /* A long queue, so that a burst of unauthenticated peers does not delay a stream by a SYN retransmission.
      * listen() refuses the second of two sockets that are bound to one port. */
@@ -183,7 +183,7 @@ static bool write_listening(const struct pl_flow *flow, const struct pl_listener
 /* When the wait for the other streams of a flow ends that has begun. */
 static pl_ns idle_end_ns(const struct pl_session *session)
 {
-    pl_ns latest_ns = pl_acceptor_latest_ns(session->acceptor);
+    pl_ns latest_ns = pl_acceptor_state(session->acceptor).latest_ns;
     return latest_ns > 0 && session->flow.idle_timeout_ns > 0 ? latest_ns + session->flow.idle_timeout_ns
                                                               : PL_NEVER;
 }
@@ -197,9 +197,9 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
     bool limited = session->limit_ns < end_ns;
     end_ns = limited ? session->limit_ns : end_ns;
     struct pl_wait wait = {.fds = {pl_acceptor_fd(acceptor), -1}};
-    while (!pl_acceptor_is_complete(acceptor)) {
+    while (!pl_acceptor_state(acceptor).complete) {
         pl_ns idle_ns = idle_end_ns(session);
-        wait.deadline_ns = pl_earlier(pl_earlier(pl_acceptor_deadline_ns(acceptor), end_ns), idle_ns);
+        wait.deadline_ns = pl_earlier(pl_earlier(pl_acceptor_state(acceptor).deadline_ns, end_ns), idle_ns);
         enum pl_command command = pl_events_wait(session->events, &wait);
         session->earliest_ns = pl_now_ns();
         if (!pl_acceptor_serve(acceptor, error))
@@ -208,16 +208,16 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
             pl_session_early_end(command, "accept", error);
             return false;
         }
-        if (pl_now_ns() >= idle_end_ns(session) && !pl_acceptor_is_complete(acceptor)) {
+        if (pl_now_ns() >= idle_end_ns(session) && !pl_acceptor_state(acceptor).complete) {
             char time[PL_QUANTITY_BYTES];
             pl_format_exact_quantity(flow->idle_timeout_ns, PL_UNIT_NS, time);
             return pl_error_set(error, PL_ENDED, "accept", 0,
                                 "%u of %lld streams connected, and no other one within %s",
-                                pl_acceptor_admitted(acceptor), (long long)flow->streams, time);
+                                pl_acceptor_state(acceptor).admitted, (long long)flow->streams, time);
         }
-        if (pl_now_ns() >= end_ns && !pl_acceptor_is_complete(acceptor)) {
+        if (pl_now_ns() >= end_ns && !pl_acceptor_state(acceptor).complete) {
             const char *which = limited ? "--time-limit-ns" : "--accept-timeout-ns";
-            unsigned long long rejected = pl_acceptor_rejected(acceptor);
+            unsigned long long rejected = pl_acceptor_state(acceptor).rejected;
             if (flow->streams == 0) /* the first hello states the number */
                 return pl_error_set(error, PL_ENDED, "accept", 0,
                                     "no stream connected within %s; unauthenticated peers rejected: %llu",
@@ -225,7 +225,7 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
             return pl_error_set(
                 error, PL_ENDED, "accept", 0,
                 "%u of %lld streams connected within %s; unauthenticated peers rejected: %llu",
-                pl_acceptor_admitted(acceptor), (long long)flow->streams, which, rejected);
+                pl_acceptor_state(acceptor).admitted, (long long)flow->streams, which, rejected);
         }
     }
     return true;

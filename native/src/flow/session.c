@@ -51,7 +51,7 @@ void pl_session_close(struct pl_session *session)
 
 static int64_t rejected(const struct pl_session *session)
 {
-    return session->acceptor != NULL ? (int64_t)pl_acceptor_rejected(session->acceptor) : -1;
+    return session->acceptor != NULL ? (int64_t)pl_acceptor_state(session->acceptor).rejected : -1;
 }
 
 bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
@@ -187,13 +187,13 @@ static void describe_failure(struct pl_session *session, int64_t stream, int fai
 static bool on_pool_event(struct pl_session *session)
 {
     pl_pool_clear_wake(session->pool);
-    int64_t failed = pl_pool_failed_stream(session->pool);
+    int64_t failed = pl_pool_state(session->pool).failed_stream;
     const struct pl_stream *stream = failed >= 0 ? &session->streams[failed] : NULL;
     if (stream != NULL && session->reason == NULL && !is_reset_after_window(session, stream)) {
         describe_failure(session, failed, atomic_load(&stream->failure));
         session->reason = session->reason_text;
     }
-    return pl_pool_closed(session->pool) == (uint32_t)session->flow.streams;
+    return pl_pool_state(session->pool).closed == (uint32_t)session->flow.streams;
 }
 
 static void apply_command(struct pl_session *session, enum pl_command command)
@@ -211,7 +211,7 @@ static void apply_command(struct pl_session *session, enum pl_command command)
 /* Applies the byte limits and quotas that the workers reached. */
 static void check_byte_limit(struct pl_session *session)
 {
-    if (pl_pool_capped(session->pool) && session->drain_reason == NULL && session->reason == NULL) {
+    if (pl_pool_state(session->pool).capped && session->drain_reason == NULL && session->reason == NULL) {
         static const char text[] = "the limit of --volume-limit-bytes was reached";
         if (session->flow.receives) {
             session->reason = text;
@@ -220,7 +220,7 @@ static void check_byte_limit(struct pl_session *session)
             begin_drain(session); /* wakes the workers that did not reach the limit themselves */
         }
     }
-    if (session->flow.bytes > 0 && !session->flow.receives && pl_pool_exhausted(session->pool) &&
+    if (session->flow.bytes > 0 && !session->flow.receives && pl_pool_state(session->pool).exhausted &&
         pl_trial_started(session->trial))
         begin_drain(session);
 }
@@ -319,18 +319,18 @@ void pl_session_run(struct pl_session *session, struct pl_error *error)
             wait.deadline_ns = pl_earlier(wait.deadline_ns, session->awake_ns + HEARTBEAT_NS);
         wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
         if (session->acceptor != NULL)
-            wait.deadline_ns =
-                pl_earlier(wait.deadline_ns, wait.fds[1] >= 0 ? pl_acceptor_deadline_ns(session->acceptor)
-                                                              : session->acceptor_due_ns);
+            wait.deadline_ns = pl_earlier(wait.deadline_ns,
+                                          wait.fds[1] >= 0 ? pl_acceptor_state(session->acceptor).deadline_ns
+                                                           : session->acceptor_due_ns);
         enum pl_command command = pl_events_wait(session->events, &wait);
         note_lateness(session);
         apply_command(session, command);
         if (is_acceptor_due(session) &&
-            (wait.ready[1] || pl_acceptor_deadline_ns(session->acceptor) <= pl_now_ns()))
+            (wait.ready[1] || pl_acceptor_state(session->acceptor).deadline_ns <= pl_now_ns()))
             serve_acceptor(session, error);
         bool ended = wait.ready[0] && on_pool_event(session);
         if (session->start_ns == 0)
-            start_trial(session, pl_pool_first_byte_ns(session->pool));
+            start_trial(session, pl_pool_state(session->pool).first_byte_ns);
         on_deadline(session);
         check_byte_limit(session);
         check_silence(session);
@@ -348,7 +348,7 @@ int pl_session_finish(struct pl_session *session)
     struct pl_ending ending = {
         .reason = session->reason, .rejected = rejected(session), .resets = session->drain_expired};
     if (session->acceptor != NULL)
-        ending.rejected += pl_acceptor_pending(session->acceptor);
+        ending.rejected += pl_acceptor_state(session->acceptor).pending;
     if (!pl_trial_finish(session->trial, &ending) || !session->written)
         return PL_RESOURCES;
     if (session->reason == NULL)

@@ -75,7 +75,7 @@ enum pl_phase pl_trial_phase(const struct pl_trial *trial)
 uint64_t pl_trial_progress(const struct pl_trial *trial)
 {
     const struct pl_counters *counters = trial->counters;
-    uint64_t sum = pl_pool_closed(counters->pool);
+    uint64_t sum = pl_pool_state(counters->pool).closed;
     for (uint32_t s = 0; s < counters->count; s++)
         sum += pl_delivery_progress(&counters->streams[s], counters->flow->transport);
     return sum;

@@ -68,12 +68,12 @@ static void check_whole_file(void)
         CHECK(add(file, 7));
     CHECK(add(file, 1));
     CHECK(!add(file, 2)); /* not one of ours */
-    CHECK_EQUAL(pl_capture_file_packets(file), 0);
+    CHECK_EQUAL(pl_capture_file_state(file).packets, 0);
     CHECK(pl_capture_file_finish(file, &counts, 1, 2));
-    CHECK(pl_capture_file_reason(file) == NULL);
-    CHECK_EQUAL(pl_capture_file_packets(file), BATCH + 1);
+    CHECK(pl_capture_file_state(file).reason == NULL);
+    CHECK_EQUAL(pl_capture_file_state(file).packets, BATCH + 1);
     count_blocks(fd, blocks, &bytes);
-    CHECK_EQUAL(pl_capture_file_bytes(file), bytes);
+    CHECK_EQUAL(pl_capture_file_state(file).bytes, bytes);
     CHECK_EQUAL(blocks[9], 1);
     CHECK_EQUAL(blocks[1], 2);
     CHECK_EQUAL(blocks[6], BATCH + 1);
@@ -107,8 +107,9 @@ static void check_limit(void)
         unsigned added = 0;
         while (add(file, added % 2 == 0 ? 7 : 1))
             added++;
-        CHECK(!pl_capture_file_failed(file));
-        CHECK_TEXT(pl_capture_file_reason(file), "the capture's file has reached its limit (--limit-bytes)");
+        CHECK(!pl_capture_file_state(file).failed);
+        CHECK_TEXT(pl_capture_file_state(file).reason,
+                   "the capture's file has reached its limit (--limit-bytes)");
         CHECK(!add(file, 7));
         const struct pl_ring_counts counts = {.accepted = added + 5, .dropped = 3};
         CHECK(pl_capture_file_finish(file, &counts, 1, 2));
