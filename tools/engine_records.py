@@ -169,37 +169,34 @@ def _format_types(programs: Mapping[str, str], objects: Objects) -> Iterator[str
         '"""',
         "",
         "from collections.abc import Mapping",
-        "from typing import Annotated, Any, Literal, NotRequired, TypedDict",
+        "from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args",
         "",
         "from pathlab.remote.field_types import (",
     )
     yield from (f"    {name}," for name in sorted((*SCALARS, "Most")))
-    yield ")"
+    yield from (")", "", "", "# No blank lines between the classes.", "# fmt: off")
     for name, fields in objects.items():
         yield from _format_class(name, fields)
-    yield from ("", "", "#: The types of other keys of an object.", "FURTHER: Mapping[type, Any] = {")
+    yield from ("#: The types of other keys of an object.", "FURTHER: Mapping[type, Any] = {")
     for name, fields in objects.items():
         if FURTHER in fields:
             yield f"    {_name_class(name)}: {_format_python(parse_field(fields[FURTHER])[0])},"
-    yield from (
-        "}",
-        "#: The records of a program, by type.",
-        "ENGINE_RECORDS: Mapping[str, Mapping[str, type]] = {",
-    )
-    for program, group in programs.items():
-        yield f'    "{program}": {{'
-        for name in objects:
-            owner, _, kind = name.partition(".")
-            if kind and owner in (group, "common"):
-                yield f'        "{kind}": {_name_class(name)},'
-        yield "    },"
     yield "}"
+    groups = dict.fromkeys(("common", *programs.values()))
+    for group in groups:
+        classes = ", ".join(_name_class(name) for name in objects if name.startswith(f"{group}."))
+        yield f"_{group.upper()} = ({classes})"
+    yield "#: The records of a program, by type."
+    yield "ENGINE_RECORDS: Mapping[str, Mapping[str, type]] = {"
+    yield '    program: {get_args(kind.__annotations__["type"])[0]: kind for kind in (*_COMMON, *kinds)}'
+    yield "    for program, kinds in ("
+    yield from (f'        ("{program}", _{group.upper()}),' for program, group in programs.items())
+    yield from ("    )", "}")
 
 
 def _format_class(name: str, fields: Mapping[str, str]) -> Iterator[str]:
-    program, _, kind = name.partition(".")
-    title = f"Record ``{kind}`` of ``{program}``." if kind else "An object within records."
-    yield from ("", "", f"class {_name_class(name)}(TypedDict):", f'    """{title}"""', "")
+    _, _, kind = name.partition(".")
+    yield f"class {_name_class(name)}(TypedDict):"
     if kind:
         yield f'    type: Literal["{kind}"]'
     for key, text in fields.items():

@@ -4,7 +4,7 @@ Generated from native/records.toml by tools/engine_records.py: not to be edited.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 from pathlab.remote.field_types import (
     Count,
@@ -23,9 +23,9 @@ from pathlab.remote.field_types import (
 )
 
 
+# No blank lines between the classes.
+# fmt: off
 class CommonHello(TypedDict):
-    """Record ``hello`` of ``common``."""
-
     type: Literal["hello"]
     program: NotRequired[Name]
     version: NotRequired[Name]
@@ -34,68 +34,40 @@ class CommonHello(TypedDict):
     control: NotRequired[Count]
     subcommand: NotRequired[Name]
     pid: NotRequired[Count]
-
-
 class CommonError(TypedDict):
-    """Record ``error`` of ``common``."""
-
     type: Literal["error"]
     stage: Name
     errno: NotRequired[Whole | None]
     errno_name: NotRequired[Name | None]
     text: Text
-
-
 class Quantiles(TypedDict):
-    """An object within records."""
-
     median: NotRequired[Figure | None]
     p99: NotRequired[Figure | None]
     max: NotRequired[Figure | None]
-
-
 class RoundTrips(TypedDict):
-    """An object within records."""
-
     count: Count
     min: Count | None
     max: Count | None
     mean: Figure | None
     hdr: Histogram | None
-
-
 class Worker(TypedDict):
-    """An object within records."""
-
     user_ns: Count
     system_ns: Count
     waiting_ns: NotRequired[Count | None]
     spun_ns: NotRequired[Count | None]
     wake_ups: NotRequired[Count | None]
     system_calls: NotRequired[Count | None]
-
-
 class Raw(TypedDict):
-    """An object within records."""
-
     bytes: Size
     base64: Structures
-
-
 class Subflow(TypedDict):
-    """An object within records."""
-
     stream: Stream
     id: Count | None
     local: Name
     local_port: Port | None
     remote: Name
     remote_port: Port | None
-
-
 class Socket(TypedDict):
-    """An object within records."""
-
     stream: NotRequired[Stream]
     sndbuf_bytes: NotRequired[Count | None]
     rcvbuf_bytes: NotRequired[Count | None]
@@ -105,36 +77,20 @@ class Socket(TypedDict):
     max_pacing_bytes_per_s: NotRequired[Count | None]
     local_port: NotRequired[Port | None]
     remote_port: NotRequired[Port | None]
-
-
 class Transfer(TypedDict):
-    """An object within records."""
-
     requested: NotRequired[Name | None]
     send: NotRequired[Name | None]
     receive: NotRequired[Name | None]
     reason: NotRequired[Name | None]
-
-
 class Window(TypedDict):
-    """An object within records."""
-
     requested_bytes: NotRequired[Count | None]
     sndbuf_bytes: NotRequired[Count | None]
     rcvbuf_bytes: NotRequired[Count | None]
-
-
 class Pacing(TypedDict):
-    """An object within records."""
-
     requested_bits_per_s: NotRequired[Figure | None]
     stream_bits_per_s: NotRequired[Figure | None]
     by: NotRequired[Name | None]
-
-
 class MessageSettings(TypedDict):
-    """An object within records."""
-
     bytes: NotRequired[Count | None]
     encoding: NotRequired[Name | None]
     carrier: NotRequired[Name | None]
@@ -150,22 +106,14 @@ class MessageSettings(TypedDict):
     cork: NotRequired[Flag | None]
     clock_ns: NotRequired[Figure | None]
     record_ns: NotRequired[Figure | None]
-
-
 class DatagramSettings(TypedDict):
-    """An object within records."""
-
     bytes: NotRequired[Count | None]
     gso: NotRequired[Flag | None]
     segments: NotRequired[Count | None]
     pacing: NotRequired[Name | None]
     offered_packets_per_s: NotRequired[Figure | None]
     gro: NotRequired[Flag | None]
-
-
 class IntervalDatagrams(TypedDict):
-    """An object within records."""
-
     sent: NotRequired[list[Count]]
     refused: NotRequired[list[Count]]
     given_up: NotRequired[list[Count]]
@@ -176,11 +124,7 @@ class IntervalDatagrams(TypedDict):
     socket_dropped: NotRequired[list[Count | None] | None]
     peer_sent: NotRequired[list[Count | None] | None]
     jitter_ns: NotRequired[list[Figure | None]]
-
-
 class PhaseDatagrams(TypedDict):
-    """An object within records."""
-
     sent: NotRequired[list[Count]]
     refused: NotRequired[list[Count]]
     given_up: NotRequired[list[Count]]
@@ -191,17 +135,9 @@ class PhaseDatagrams(TypedDict):
     socket_dropped: NotRequired[list[Count | None] | None]
     peer_sent: NotRequired[list[Count | None] | None]
     jitter_ns: NotRequired[list[Figure | None]]
-
-
 class HostLost(TypedDict):
-    """An object within records."""
-
     socket: NotRequired[Count | None]
-
-
 class Reordering(TypedDict):
-    """An object within records."""
-
     reorder_extents: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
     late_times_ns: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
     n_reordering: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
@@ -209,11 +145,7 @@ class Reordering(TypedDict):
     displaced_beyond: NotRequired[Count]
     buffer_density: NotRequired[Annotated[list[Annotated[list[Whole], Most(2)]], Most(1000000)]]
     occupied_beyond: NotRequired[Count]
-
-
 class DatagramTotals(TypedDict):
-    """An object within records."""
-
     sent: NotRequired[list[Count]]
     refused: NotRequired[list[Count]]
     given_up: NotRequired[list[Count]]
@@ -226,11 +158,7 @@ class DatagramTotals(TypedDict):
     unclassified: NotRequired[Count | None]
     ecn: NotRequired[dict[str, Count | None] | None]
     histograms: NotRequired[Reordering | None]
-
-
 class MessageTotals(TypedDict):
-    """An object within records."""
-
     sent: NotRequired[list[Count | None]]
     send_calls: NotRequired[list[Count | None]]
     received: NotRequired[list[Count | None]]
@@ -240,39 +168,23 @@ class MessageTotals(TypedDict):
     last_arrival_ns: NotRequired[list[Count | None]]
     send_error_ns: NotRequired[Quantiles | None]
     round_trip_ns: NotRequired[RoundTrips | None]
-
-
 class FlowPhase(TypedDict):
-    """An object within records."""
-
     start_ns: Count
     end_ns: Count
     bytes: list[Count]
     sent_bytes: NotRequired[list[Count]]
     messages: NotRequired[list[Count]]
     datagrams: NotRequired[PhaseDatagrams | None]
-
-
 class Phases(TypedDict):
-    """An object within records."""
-
     warmup: NotRequired[FlowPhase]
     steady: NotRequired[FlowPhase]
     drain: NotRequired[FlowPhase]
-
-
 class FlowListening(TypedDict):
-    """Record ``listening`` of ``flow``."""
-
     type: Literal["listening"]
     address: NotRequired[Name]
     port: Port | None
     window: NotRequired[Window | None]
-
-
 class FlowReady(TypedDict):
-    """Record ``ready`` of ``flow``."""
-
     type: Literal["ready"]
     streams: Streams
     rejected: NotRequired[Count | None]
@@ -294,19 +206,11 @@ class FlowReady(TypedDict):
     window: NotRequired[Window | None]
     congestion: NotRequired[Name | None]
     sockets: NotRequired[Annotated[list[Socket], Most(4096)]]
-
-
 class FlowStart(TypedDict):
-    """Record ``start`` of ``flow``."""
-
     type: Literal["start"]
     monotonic_ns: Count
     realtime_ns: Count | None
-
-
 class FlowInterval(TypedDict):
-    """Record ``interval`` of ``flow``."""
-
     type: Literal["interval"]
     index: Count
     phase: Name
@@ -321,22 +225,14 @@ class FlowInterval(TypedDict):
     subflows: NotRequired[Annotated[list[Subflow], Most(65536)] | None]
     tcp_info_raw: NotRequired[Raw | None]
     workers: Annotated[list[Worker], Most(8192)]
-
-
 class FlowRoundTrips(TypedDict):
-    """Record ``round_trips`` of ``flow``."""
-
     type: Literal["round_trips"]
     phase: Name
     stream: Stream
     start_ns: Count
     end_ns: Count
     round_trip_ns: RoundTrips
-
-
 class FlowResult(TypedDict):
-    """Record ``result`` of ``flow``."""
-
     type: Literal["result"]
     complete: Flag
     reason: Text | None
@@ -355,11 +251,7 @@ class FlowResult(TypedDict):
     tcp_info: NotRequired[dict[str, list[Count | None]]]
     subflows: NotRequired[Annotated[list[Subflow], Most(65536)] | None]
     tcp_info_raw: NotRequired[Raw | None]
-
-
 class PingStart(TypedDict):
-    """Record ``start`` of ``ping``."""
-
     type: Literal["start"]
     method: Name
     stamps: Name | None
@@ -367,11 +259,7 @@ class PingStart(TypedDict):
     payload_bytes: Count
     monotonic_ns: Count
     realtime_ns: Count | None
-
-
 class PingProbe(TypedDict):
-    """Record ``probe`` of ``ping``."""
-
     type: Literal["probe"]
     sequence: Count
     intended_ns: Count
@@ -380,31 +268,19 @@ class PingProbe(TypedDict):
     stamps: Name | None
     held_ns: NotRequired[Count | None]
     reordered: NotRequired[Flag]
-
-
 class PingLate(TypedDict):
-    """Record ``late`` of ``ping``."""
-
     type: Literal["late"]
     sequence: Count
     intended_ns: Count
     sent_ns: Count
     rtt_ns: Count
     stamps: Name | None
-
-
 class PingOverdue(TypedDict):
-    """Record ``overdue`` of ``ping``."""
-
     type: Literal["overdue"]
     sequence: Count
     sent_ns: Count
     waited_ns: Count
-
-
 class PingRoundTrips(TypedDict):
-    """Record ``round_trips`` of ``ping``."""
-
     type: Literal["round_trips"]
     start_ns: Count
     end_ns: Count
@@ -412,11 +288,7 @@ class PingRoundTrips(TypedDict):
     lost: Count
     reordered: Count
     round_trip_ns: RoundTrips
-
-
 class PingResult(TypedDict):
-    """Record ``result`` of ``ping``."""
-
     type: Literal["result"]
     complete: Flag
     reason: Text | None
@@ -430,75 +302,43 @@ class PingResult(TypedDict):
     timeout_ns: NotRequired[Count]
     ended_ns: NotRequired[Count]
     send_error_ns: NotRequired[Quantiles | None]
-
-
 class EchoListening(TypedDict):
-    """Record ``listening`` of ``echo``."""
-
     type: Literal["listening"]
     address: NotRequired[Name]
     port: Port
     transport: NotRequired[Name]
-
-
 class EchoResult(TypedDict):
-    """Record ``result`` of ``echo``."""
-
     type: Literal["result"]
     complete: Flag
     reason: Text | None
     echoed: NotRequired[Count]
     refused: NotRequired[Count]
     other_version: NotRequired[Count]
-
-
 class Disk(TypedDict):
-    """An object within records."""
-
     file_bytes: NotRequired[Count]
     write_bytes: NotRequired[Count]
     reads: NotRequired[Flag]
-
-
 class DiskWork(TypedDict):
-    """An object within records."""
-
     written_bytes: Count
     read_bytes: Count | None
     syncs: NotRequired[Count | None]
     sync_ns: NotRequired[Quantiles | None]
-
-
 class LoadReady(TypedDict):
-    """Record ``ready`` of ``load``."""
-
     type: Literal["ready"]
     cpu_threads: NotRequired[Count]
     nice: NotRequired[Whole]
     disk: NotRequired[Disk | None]
-
-
 class LoadStart(TypedDict):
-    """Record ``start`` of ``load``."""
-
     type: Literal["start"]
     monotonic_ns: Count
     realtime_ns: Count | None
-
-
 class LoadLoad(TypedDict):
-    """Record ``load`` of ``load``."""
-
     type: Literal["load"]
     start_ns: Count
     end_ns: Count
     cpu_ns: Annotated[list[Count], Most(4096)]
     disk: DiskWork | None
-
-
 class LoadResult(TypedDict):
-    """Record ``result`` of ``load``."""
-
     type: Literal["result"]
     complete: Flag
     reason: Text | None
@@ -508,11 +348,7 @@ class LoadResult(TypedDict):
     disk: DiskWork | None
     quiet: NotRequired[Flag | None]
     quiet_after_ns: NotRequired[Count | None]
-
-
 class CaptureReady(TypedDict):
-    """Record ``ready`` of ``capture``."""
-
     type: Literal["ready"]
     interfaces: NotRequired[Annotated[list[Name], Most(4096)]]
     snap_bytes: NotRequired[Count]
@@ -520,11 +356,7 @@ class CaptureReady(TypedDict):
     limit_bytes: NotRequired[Count]
     monotonic_ns: NotRequired[Count]
     realtime_ns: NotRequired[Count]
-
-
 class CaptureResult(TypedDict):
-    """Record ``result`` of ``capture``."""
-
     type: Literal["result"]
     complete: Flag
     reason: Text | None
@@ -532,30 +364,18 @@ class CaptureResult(TypedDict):
     dropped_packets: Count
     file_bytes: Count
     cpu_ns: NotRequired[Count | None]
-
-
 class CalibrateClock(TypedDict):
-    """Record ``clock`` of ``calibrate``."""
-
     type: Literal["clock"]
     clock: NotRequired[Name]
     resolution_ns: Count
     step_ns: NotRequired[Count]
     read_ns: Figure | None
-
-
 class CalibrateTimer(TypedDict):
-    """Record ``timer`` of ``calibrate``."""
-
     type: Literal["timer"]
     interval_ns: NotRequired[Count]
     wake_ups: NotRequired[Count]
     late_ns: Quantiles | None
-
-
 class CalibrateLoopback(TypedDict):
-    """Record ``loopback`` of ``calibrate``."""
-
     type: Literal["loopback"]
     streams: Count
     transfer: Name
@@ -567,15 +387,9 @@ class CalibrateLoopback(TypedDict):
     bits_per_s: Figure
     cpu_s_per_gb: NotRequired[Figure | None]
     tcp_info_read_ns: Figure | None
-
-
 class CalibrateResult(TypedDict):
-    """Record ``result`` of ``calibrate``."""
-
     type: Literal["result"]
     complete: Flag
-
-
 #: The types of other keys of an object.
 FURTHER: Mapping[type, Any] = {
     Subflow: Count | None,
@@ -583,64 +397,23 @@ FURTHER: Mapping[type, Any] = {
     Window: Count | None,
     Reordering: Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)],
 }
+_COMMON = (CommonHello, CommonError)
+_FLOW = (FlowListening, FlowReady, FlowStart, FlowInterval, FlowRoundTrips, FlowResult)
+_PING = (PingStart, PingProbe, PingLate, PingOverdue, PingRoundTrips, PingResult)
+_ECHO = (EchoListening, EchoResult)
+_LOAD = (LoadReady, LoadStart, LoadLoad, LoadResult)
+_CAPTURE = (CaptureReady, CaptureResult)
+_CALIBRATE = (CalibrateClock, CalibrateTimer, CalibrateLoopback, CalibrateResult)
 #: The records of a program, by type.
 ENGINE_RECORDS: Mapping[str, Mapping[str, type]] = {
-    "send": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "listening": FlowListening,
-        "ready": FlowReady,
-        "start": FlowStart,
-        "interval": FlowInterval,
-        "round_trips": FlowRoundTrips,
-        "result": FlowResult,
-    },
-    "receive": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "listening": FlowListening,
-        "ready": FlowReady,
-        "start": FlowStart,
-        "interval": FlowInterval,
-        "round_trips": FlowRoundTrips,
-        "result": FlowResult,
-    },
-    "ping": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "start": PingStart,
-        "probe": PingProbe,
-        "late": PingLate,
-        "overdue": PingOverdue,
-        "round_trips": PingRoundTrips,
-        "result": PingResult,
-    },
-    "echo": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "listening": EchoListening,
-        "result": EchoResult,
-    },
-    "load": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "ready": LoadReady,
-        "start": LoadStart,
-        "load": LoadLoad,
-        "result": LoadResult,
-    },
-    "capture": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "ready": CaptureReady,
-        "result": CaptureResult,
-    },
-    "calibrate": {
-        "hello": CommonHello,
-        "error": CommonError,
-        "clock": CalibrateClock,
-        "timer": CalibrateTimer,
-        "loopback": CalibrateLoopback,
-        "result": CalibrateResult,
-    },
+    program: {get_args(kind.__annotations__["type"])[0]: kind for kind in (*_COMMON, *kinds)}
+    for program, kinds in (
+        ("send", _FLOW),
+        ("receive", _FLOW),
+        ("ping", _PING),
+        ("echo", _ECHO),
+        ("load", _LOAD),
+        ("capture", _CAPTURE),
+        ("calibrate", _CALIBRATE),
+    )
 }
