@@ -15,10 +15,6 @@
 #define FIRST_NUMBER UINT32_MAX
 /* A loop that waits looks this often whether the trial was ended. */
 #define LOOK_NS (50 * PL_NS_PER_MS)
-/* With more than this left of the offered time, the rate was missed, as in the engine. */
-#define LEFT_RATIO 0.01
-#define LEFT_NS (100 * PL_NS_PER_MS)
-
 bool pl_loop_prepare(struct pl_loop *loop, struct pl_loops *all, unsigned stream)
 {
     const struct pl_plan *plan = all->plan;
@@ -119,26 +115,17 @@ static bool is_over(const struct pl_loop *loop)
     return pl_load_relaxed(&loop->all->over);
 }
 
-/* Whether a request that was due in the offered time and is late when that ends is still sent: not with more
- * of them than a missed rate leaves. */
-static bool catches_up(const struct pl_plan *plan, pl_ns late_ns)
-{
-    pl_ns offered_ns = plan->warmup_ns + plan->duration_ns;
-    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)offered_ns);
-    pl_ns stall_ns = pl_earlier(LEFT_NS, offered_ns / 4);
-    return late_ns <= (most_ns > stall_ns ? most_ns : stall_ns);
-}
-
 /* Waits until a request is due. False when the trial is over before. */
 static bool await_due(struct pl_loop *loop, pl_ns due_ns, pl_ns end_ns, bool *behind)
 {
+    const struct pl_plan *plan = loop->all->plan;
     pl_ns spun_ns = 0;
     pl_ns now_ns = pl_now_ns();
     while (now_ns < due_ns && !is_over(loop))
         now_ns = pl_wait_until(pl_earlier(due_ns, now_ns + LOOK_NS), &spun_ns);
     if (now_ns >= end_ns && !*behind) {
         *behind = true;
-        if (!catches_up(loop->all->plan, end_ns - due_ns))
+        if (!pl_may_catch_up(plan->warmup_ns + plan->duration_ns, end_ns - due_ns))
             return false;
     }
     if (is_over(loop))

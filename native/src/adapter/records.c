@@ -8,26 +8,6 @@
 #include "base/json_reader.h"
 #include "messages/recording_cost.h"
 
-/* Ends the record and writes its line. */
-static bool flush(struct pl_json *j)
-{
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
-}
-
-static bool flush_and_release(struct pl_json *j)
-{
-    bool written = flush(j);
-    pl_json_release(j);
-    return written;
-}
-
-static void begin(struct pl_json *j, const char *type)
-{
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", type);
-}
-
 static void write_description(struct pl_json *j, const char *versions, const char *settings_json)
 {
     pl_json_string(j, "versions", versions[0] != 0 ? versions : NULL);
@@ -40,29 +20,29 @@ static void write_description(struct pl_json *j, const char *versions, const cha
 bool pl_adapter_write_hello(const char *program, const char *language)
 {
     struct pl_json j = {0};
-    begin(&j, "hello");
+    pl_json_begin_record(&j, "hello");
     pl_json_i64(&j, "contract", PL_CONTRACT);
     pl_json_string(&j, "program", program);
     pl_json_string(&j, "language", language);
     pl_json_i64(&j, "monotonic_ns", pl_now_ns());
     pl_json_i64(&j, "pid", (int64_t)getpid());
-    return flush_and_release(&j);
+    return pl_json_end_only_record(&j);
 }
 
 bool pl_adapter_write_listening(unsigned port, const char *versions, const char *settings_json)
 {
     struct pl_json j = {0};
-    begin(&j, "listening");
+    pl_json_begin_record(&j, "listening");
     pl_json_u64(&j, "port", port);
     write_description(&j, versions, settings_json);
-    return flush_and_release(&j);
+    return pl_json_end_only_record(&j);
 }
 
 bool pl_adapter_write_ready(struct pl_json *j, const struct pl_loops *loops, bool priority_granted)
 {
     const struct pl_plan *plan = loops->plan;
     struct pl_recording_cost cost = pl_measure_recording();
-    begin(j, "ready");
+    pl_json_begin_record(j, "ready");
     pl_json_begin_object(j, "messages");
     pl_json_i64(j, "bytes", plan->bytes);
     pl_json_bool(j, "replies", true);
@@ -84,15 +64,15 @@ bool pl_adapter_write_ready(struct pl_json *j, const struct pl_loops *loops, boo
     else
         pl_json_null(j, "hop_ns");
     pl_json_end_object(j);
-    return flush(j);
+    return pl_json_end_record(j);
 }
 
 bool pl_adapter_write_start(struct pl_json *j, pl_ns run_ns)
 {
-    begin(j, "start");
+    pl_json_begin_record(j, "start");
     pl_json_i64(j, "monotonic_ns", run_ns);
     pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - run_ns));
-    return flush(j);
+    return pl_json_end_record(j);
 }
 
 enum count { SENT, RECEIVED, MISSING, OUT_OF_ORDER, COUNTS };
@@ -146,7 +126,7 @@ static void write_steady(struct pl_json *j, const struct pl_ask_result *result)
 
 bool pl_adapter_write_ask_result(struct pl_json *j, const struct pl_ask_result *result)
 {
-    begin(j, "result");
+    pl_json_begin_record(j, "result");
     pl_json_bool(j, "complete", result->reason == NULL);
     pl_json_string(j, "reason", result->reason);
     write_messages(j, result);
@@ -156,16 +136,16 @@ bool pl_adapter_write_ask_result(struct pl_json *j, const struct pl_ask_result *
     else
         pl_json_null(j, "steady");
     pl_json_end_object(j);
-    return flush(j);
+    return pl_json_end_record(j);
 }
 
 bool pl_adapter_write_answer_result(const char *reason)
 {
     struct pl_json j = {0};
-    begin(&j, "result");
+    pl_json_begin_record(&j, "result");
     pl_json_bool(&j, "complete", reason == NULL);
     pl_json_string(&j, "reason", reason);
-    return flush_and_release(&j);
+    return pl_json_end_only_record(&j);
 }
 
 static enum pl_status find_status(const char *stage)
@@ -185,10 +165,10 @@ enum pl_status pl_adapter_write_error(const char *program, const struct pl_adapt
 {
     char text[2 * sizeof error->text];
     struct pl_json j = {0};
-    begin(&j, "error");
+    pl_json_begin_record(&j, "error");
     pl_json_string(&j, "stage", error->stage);
     pl_json_string(&j, "text", error->text);
-    bool written = flush_and_release(&j);
+    bool written = pl_json_end_only_record(&j);
     pl_error_escape(error->text, text, sizeof text);
     (void)fprintf(stderr, "%s: %s\n", program, text);
     return written ? find_status(error->stage) : PL_RESOURCES;

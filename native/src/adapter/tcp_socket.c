@@ -101,7 +101,7 @@ static bool sends_from(int fd, const struct pl_address *local)
     if (!pl_address_of_socket(fd, &here))
         return false;
     unmap(&here);
-    pl_address_clear_port(&here);
+    pl_address_set_port(&here, 0);
     return pl_address_equal(&here, local);
 }
 

@@ -103,12 +103,12 @@ int64_t pl_address_port(const struct pl_address *address)
     }
 }
 
-void pl_address_clear_port(struct pl_address *address)
+void pl_address_set_port(struct pl_address *address, uint16_t port)
 {
     if (address->storage.ss_family == AF_INET)
-        ((struct sockaddr_in *)&address->storage)->sin_port = 0;
+        ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
     else if (address->storage.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *)&address->storage)->sin6_port = 0;
+        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons(port);
 }
 
 static void format_unix(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
@@ -133,20 +133,20 @@ static void append_zone(const struct sockaddr_in6 *v6, char text[PL_ADDRESS_TEXT
         (void)snprintf(text + length, PL_ADDRESS_TEXT_BYTES - length, "%%%u", v6->sin6_scope_id);
 }
 
-void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
+const char *pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES])
 {
     const void *bytes = &((const struct sockaddr_in *)&address->storage)->sin_addr;
     switch (address->storage.ss_family) {
     case AF_UNIX:
         format_unix(address, text);
-        return;
+        return text;
     case AF_VSOCK:
         if (((const struct sockaddr_vm *)&address->storage)->svm_cid == VMADDR_CID_ANY)
             (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "any");
         else
             (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "%u",
                            ((const struct sockaddr_vm *)&address->storage)->svm_cid);
-        return;
+        return text;
     case AF_INET6:
         bytes = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
         break;
@@ -157,6 +157,7 @@ void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT
         (void)snprintf(text, PL_ADDRESS_TEXT_BYTES, "?");
     else if (address->storage.ss_family == AF_INET6)
         append_zone((const struct sockaddr_in6 *)&address->storage, text);
+    return text;
 }
 
 bool pl_address_of_socket(int fd, struct pl_address *address)

@@ -23,9 +23,10 @@ bool pl_address_parse(const char *text, uint16_t port, const char *flag, struct 
 int pl_address_family(const struct pl_address *address);
 /* -1 for a family that has no ports. */
 int64_t pl_address_port(const struct pl_address *address);
-/* Port 0. */
-void pl_address_clear_port(struct pl_address *address);
-void pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES]);
+/* Of an address of IP; 0: any. */
+void pl_address_set_port(struct pl_address *address, uint16_t port);
+/* Returns `text`. */
+const char *pl_address_text(const struct pl_address *address, char text[PL_ADDRESS_TEXT_BYTES]);
 
 /* The socket's own address and its peer's; false when there is none. */
 bool pl_address_of_socket(int fd, struct pl_address *address);

@@ -108,8 +108,7 @@ int pl_error_print(const struct pl_error *e, const char *subcommand)
 int pl_error_report(const struct pl_error *e, const char *subcommand)
 {
     struct pl_json j = {0};
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "error");
+    pl_json_begin_record(&j, "error");
     pl_json_string(&j, "stage", e->stage);
     if (e->errno_value != 0)
         pl_json_i64(&j, "errno", e->errno_value);
@@ -117,9 +116,7 @@ int pl_error_report(const struct pl_error *e, const char *subcommand)
         pl_json_null(&j, "errno");
     pl_json_string(&j, "errno_name", pl_errno_name(e->errno_value));
     pl_json_string(&j, "text", e->text);
-    pl_json_end_object(&j);
-    (void)pl_json_flush_line(&j);
-    pl_json_release(&j);
+    (void)pl_json_end_only_record(&j);
     return pl_error_print(e, subcommand);
 }
 

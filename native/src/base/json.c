@@ -126,6 +126,14 @@ void pl_json_u64(struct pl_json *j, const char *key, uint64_t value)
     append_text(j, text);
 }
 
+void pl_json_u64s(struct pl_json *j, const char *key, const uint64_t *values, size_t count)
+{
+    pl_json_begin_array(j, key);
+    for (size_t i = 0; i < count; i++)
+        pl_json_u64(j, NULL, values[i]);
+    pl_json_end_array(j);
+}
+
 void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value)
 {
     if (value >= 0)
@@ -266,4 +274,23 @@ void pl_json_release(struct pl_json *j)
 {
     free(j->data);
     *j = (struct pl_json){0};
+}
+
+void pl_json_begin_record(struct pl_json *j, const char *type)
+{
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", type);
+}
+
+bool pl_json_end_record(struct pl_json *j)
+{
+    pl_json_end_object(j);
+    return pl_json_flush_line(j);
+}
+
+bool pl_json_end_only_record(struct pl_json *j)
+{
+    bool written = pl_json_end_record(j);
+    pl_json_release(j);
+    return written;
 }

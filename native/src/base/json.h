@@ -24,6 +24,8 @@ void pl_json_begin_array(struct pl_json *j, const char *key);
 void pl_json_end_array(struct pl_json *j);
 void pl_json_i64(struct pl_json *j, const char *key, int64_t value);
 void pl_json_u64(struct pl_json *j, const char *key, uint64_t value);
+/* An array. */
+void pl_json_u64s(struct pl_json *j, const char *key, const uint64_t *values, size_t count);
 /* A negative `value` means "not known" and is written as null. */
 void pl_json_known_i64(struct pl_json *j, const char *key, int64_t value);
 /* A value that is not finite is written as null. */
@@ -42,6 +44,12 @@ void pl_json_end_base64(struct pl_json *j);
 
 /* Lines go to this descriptor from now on instead of stdout. */
 void pl_json_set_output(int fd);
+
+/* Begins a record, and ends one: writes its line as pl_json_flush_line() does. */
+void pl_json_begin_record(struct pl_json *j, const char *type);
+bool pl_json_end_record(struct pl_json *j);
+/* The same for the only record of a writer, which is then released. */
+bool pl_json_end_only_record(struct pl_json *j);
 
 /* Writes the line and a newline to stdout and empties the writer, but keeps its buffer. False when the output
  * is gone or memory ran out; the first failure prints one line on stderr. */

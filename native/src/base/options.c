@@ -102,9 +102,9 @@ static void print_default(const struct pl_option *option)
         (void)printf(" (required)");
     } else if (option->kind == PL_OPTION_INT64 && *(const int64_t *)option->target > 0) {
         /* The help text explains 0 and -1. */
-        pl_format_exact_quantity(*(const int64_t *)option->target, pl_unit_of_name(option->name, &stem),
-                                 formatted);
-        (void)printf(" (default %s)", formatted);
+        (void)printf(" (default %s)",
+                     pl_format_exact_quantity(*(const int64_t *)option->target,
+                                              pl_unit_of_name(option->name, &stem), formatted));
     } else if (option->kind == PL_OPTION_STRING) {
         const char *text = *(const char *const *)option->target;
         if (text != NULL && text[0] != 0)
@@ -197,11 +197,10 @@ static bool parse_integer(const struct written *written, const char *text, struc
                               option->name, text, option->minimum, option->maximum);
     char least[PL_QUANTITY_BYTES];
     char most[PL_QUANTITY_BYTES];
-    pl_format_exact_quantity(option->minimum, unit, least);
-    pl_format_exact_quantity(option->maximum, unit, most);
     return pl_error_usage(error, "--%.*s: '%.40s' is not %s, from %s to %s",
                           written->with_unit ? (int)stem : (int)strlen(option->name), option->name, text,
-                          pl_unit_expectation(unit), least, most);
+                          pl_unit_expectation(unit), pl_format_exact_quantity(option->minimum, unit, least),
+                          pl_format_exact_quantity(option->maximum, unit, most));
 }
 
 static bool is_switch_value(const char *text)

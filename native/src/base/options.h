@@ -47,6 +47,10 @@ struct pl_options {
     size_t count; /* at most PL_MAX_OPTIONS */
 };
 
+/* Of an array of rows. */
+#define PL_OPTIONS(subcommand, about, table)                                                                 \
+    (&(const struct pl_options){subcommand, about, table, sizeof(table) / sizeof((table)[0])})
+
 enum pl_options_outcome { PL_OPTIONS_OK, PL_OPTIONS_HELP, PL_OPTIONS_WRONG };
 
 /* Reads argv[1..argc-1]. PL_OPTIONS_HELP: printed the table, since `--help` was given; the caller ends with

@@ -111,7 +111,7 @@ bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int
     return false;
 }
 
-void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
+const char *pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
 {
     const struct kind *kind = &kinds[unit];
     size_t best = 0;
@@ -121,9 +121,10 @@ void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUA
     (void)snprintf(text, PL_QUANTITY_BYTES, "%" PRId64 "%s",
                    kind->shown > 0 ? value / kind->scales[best].size : value,
                    kind->shown > 0 ? kind->scales[best].name : "");
+    return text;
 }
 
-void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
+const char *pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES])
 {
     const struct kind *kind = &kinds[unit];
     size_t best = 0;
@@ -134,4 +135,5 @@ void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_B
     int places = fabs(scaled) >= 99.95 || best == 0 ? 0 : fabs(scaled) >= 9.995 ? 1 : 2;
     (void)snprintf(text, PL_QUANTITY_BYTES, "%.*f %s", places, scaled,
                    kind->formatted > 0 ? kind->scales[best].name : "");
+    return text;
 }

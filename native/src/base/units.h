@@ -21,8 +21,9 @@ const char *pl_unit_expectation(enum pl_unit unit);
  * untouched, for anything else, for a fraction of a ns, byte or bit/s, and outside minimum..maximum. */
 bool pl_parse_quantity(const char *text, enum pl_unit unit, int64_t minimum, int64_t maximum, int64_t *value);
 
-/* Formats exactly, in the largest unit that divides the value: pl_parse_quantity() reads it back. */
-void pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
+/* Both return `text`. Formats exactly, in the largest unit that divides the value: pl_parse_quantity() reads
+ * it back. */
+const char *pl_format_exact_quantity(int64_t value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
 
 /* Formats with three significant digits: "1.23 Gbit/s", "64.0 KiB", "20.1 ms". */
-void pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);
+const char *pl_format_quantity(double value, enum pl_unit unit, char text[PL_QUANTITY_BYTES]);

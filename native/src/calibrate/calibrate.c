@@ -84,13 +84,9 @@ static enum pl_options_outcome parse(struct calibration *calibration, int argc, 
         pl_output_option(NULL, &calibration->output_text),
         pl_option_text(NULL, "control", &calibration->control, "stdin: read the command stop from there"),
     };
-    const struct pl_options options = {
-        .subcommand = "calibrate",
-        .about = "Measures this host's clock, timers and loopback.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
+    enum pl_options_outcome outcome =
+        pl_options_parse(PL_OPTIONS("calibrate", "Measures this host's clock, timers and loopback.", table),
+                         argc, argv, error);
     if (outcome == PL_OPTIONS_OK && (!pl_output_parse(calibration->output_text, &calibration->human, error) ||
                                      !parse_counts(calibration, error)))
         return PL_OPTIONS_WRONG;
@@ -173,11 +169,10 @@ static void write_loopback(struct calibration *calibration, const struct pl_loop
     const char *transfer = settings->zero_copy ? "zero-copy" : "copy";
     char text[PL_QUANTITY_BYTES];
     if (calibration->human) {
-        pl_format_quantity(rate, PL_UNIT_BITS_PER_S, text);
         (void)printf(
             "loopback  %4lld streams  %-9s  %-6s  %12s  %.3f CPU-s per GB  TCP_INFO read in %lld ns\n",
-            (long long)settings->streams, transfer, result->congestion, text, cost,
-            (long long)result->tcp_info_ns);
+            (long long)settings->streams, transfer, result->congestion,
+            pl_format_quantity(rate, PL_UNIT_BITS_PER_S, text), cost, (long long)result->tcp_info_ns);
         calibration->written = pl_output_flush() && calibration->written;
         return;
     }

@@ -67,8 +67,7 @@ static void close_all(struct capture *capture)
 
 static void end_record(struct capture *capture)
 {
-    pl_json_end_object(&capture->json);
-    capture->written = pl_json_flush_line(&capture->json) && capture->written;
+    capture->written = pl_json_end_record(&capture->json) && capture->written;
 }
 
 static void write_ready(struct capture *capture)
@@ -77,8 +76,7 @@ static void write_ready(struct capture *capture)
     capture->start_ns = pl_realtime_ns();
     if (capture->plan.human)
         return;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "ready");
+    pl_json_begin_record(j, "ready");
     pl_json_begin_array(j, "interfaces");
     for (size_t i = 0; i < capture->interfaces.count; i++)
         pl_json_string(j, NULL, capture->interfaces.list[i].name);

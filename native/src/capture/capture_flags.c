@@ -138,13 +138,11 @@ enum pl_options_outcome pl_capture_plan_parse(struct pl_capture_plan *plan, int 
         pl_option_integer("Limits", "time-limit-ns", &plan->time_limit_ns, 0, WEEK_NS,
                           "end after this time; 0: no limit"),
     };
-    const struct pl_options options = {
-        .subcommand = "capture",
-        .about = "Records the headers of one flow's packets, without their payload (needs CAP_NET_RAW).",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
+    enum pl_options_outcome outcome = pl_options_parse(
+        PL_OPTIONS("capture",
+                   "Records the headers of one flow's packets, without their payload (needs CAP_NET_RAW).",
+                   table),
+        argc, argv, error);
     if (outcome != PL_OPTIONS_OK)
         return outcome;
     return check(plan, error) ? PL_OPTIONS_OK : PL_OPTIONS_WRONG;

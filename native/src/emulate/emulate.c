@@ -63,8 +63,7 @@ static void write_total_lateness(struct emulator *emulator)
 static void print_counters(struct emulator *emulator, const char *type)
 {
     struct pl_json *j = &emulator->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", type);
+    pl_json_begin_record(j, type);
     if (emulator->ending != ENDING_NONE) {
         pl_json_bool(j, "complete", emulator->ending == ENDING_STOP);
         pl_json_string(j, "reason", emulator->reason);
@@ -89,8 +88,7 @@ static void print_counters(struct emulator *emulator, const char *type)
 static void print_listening(struct emulator *emulator, const struct pl_emulation_plan *plan)
 {
     struct pl_json *j = &emulator->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "listening");
+    pl_json_begin_record(j, "listening");
     pl_json_string(j, "backend", plan->backend);
     pl_json_string(j, "interface_a", plan->interfaces[0]);
     pl_json_string(j, "interface_b", plan->interfaces[1]);
@@ -102,8 +100,7 @@ static void print_listening(struct emulator *emulator, const struct pl_emulation
 static void print_settings(struct emulator *emulator)
 {
     struct pl_json *j = &emulator->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "settings");
+    pl_json_begin_record(j, "settings");
     for (unsigned i = 0; i < 2; i++)
         pl_link_settings_write(j, DIRECTIONS[i], &emulator->forwarder.directions[i].link.settings);
     pl_json_end_object(j);
@@ -114,8 +111,7 @@ static void print_settings(struct emulator *emulator)
 static void print_refusal(struct emulator *emulator, const char *text)
 {
     struct pl_json *j = &emulator->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "refused");
+    pl_json_begin_record(j, "refused");
     pl_json_string(j, "text", text);
     pl_json_end_object(j);
     flush(emulator);

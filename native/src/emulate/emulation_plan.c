@@ -42,13 +42,9 @@ static enum pl_options_outcome parse_options(struct pl_emulation_plan *plan, int
                           "maximum size of that file"),
         pl_option_text(NULL, "control", &plan->control, "stdin: read commands from stdin"),
     };
-    const struct pl_options options = {
-        .subcommand = "emulate",
-        .about = "Emulates one link between two interfaces, in both directions.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
+    return pl_options_parse(
+        PL_OPTIONS("emulate", "Emulates one link between two interfaces, in both directions.", table), argc,
+        argv, error);
 }
 
 static bool check_plan(struct pl_emulation_plan *plan, struct pl_error *error)

@@ -43,12 +43,3 @@ void pl_byte_counters_write_steps(struct pl_json *j, const char *key, const stru
         pl_json_u64(j, NULL, bytes->current[i] - bytes->previous[i]);
     pl_json_end_array(j);
 }
-
-void pl_byte_counters_write_phase(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
-                                  enum pl_phase phase, uint32_t count)
-{
-    pl_json_begin_array(j, key);
-    for (uint32_t i = 0; i < count; i++)
-        pl_json_u64(j, NULL, bytes->phases[phase][i]);
-    pl_json_end_array(j);
-}

@@ -23,8 +23,6 @@ void pl_byte_counters_swap(struct pl_byte_counters *bytes);
 /* Adds the latest interval to a phase. */
 void pl_byte_counters_add_interval(struct pl_byte_counters *bytes, enum pl_phase phase, uint32_t count);
 
-/* The latest interval, and a phase, as an array. */
+/* The latest interval, as an array. */
 void pl_byte_counters_write_steps(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
                                   uint32_t count);
-void pl_byte_counters_write_phase(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
-                                  enum pl_phase phase, uint32_t count);

@@ -115,9 +115,9 @@ static void print_tcp(const struct pl_counters *counters)
         if (pl_tcp_info_find(&counters->tcp_info[s], "unacked_segments", &unacked) &&
             pl_tcp_info_find(&counters->tcp_info[s], "snd_mss_bytes", &mss))
             in_flight += unacked * mss;
-    pl_format_quantity((double)rtt_us * 1e3 / counters->count, PL_UNIT_NS, rtt);
-    pl_format_quantity((double)in_flight, PL_UNIT_BYTES, flight);
-    (void)printf("  %11" PRIu64 "  %9s  %9s", retransmits, rtt, flight);
+    (void)printf("  %11" PRIu64 "  %9s  %9s", retransmits,
+                 pl_format_quantity((double)rtt_us * 1e3 / counters->count, PL_UNIT_NS, rtt),
+                 pl_format_quantity((double)in_flight, PL_UNIT_BYTES, flight));
 }
 
 static void print_rates(const struct pl_counters *counters, uint64_t received, uint64_t sent,

@@ -169,15 +169,11 @@ static bool write_listening(const struct pl_flow *flow, const struct pl_listener
         (void)printf("%s\n", flow->open ? ", without authentication (no --token)" : "");
         return pl_output_flush();
     }
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "listening");
+    pl_json_begin_record(&j, "listening");
     pl_json_string(&j, "address", text);
     pl_json_known_i64(&j, "port", facts.local_port);
     pl_write_window(&j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
-    pl_json_end_object(&j);
-    bool written = pl_json_flush_line(&j);
-    pl_json_release(&j);
-    return written;
+    return pl_json_end_only_record(&j);
 }
 
 /* When the wait for the other streams of a flow ends that has begun. */

@@ -48,8 +48,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
     const struct pl_flow_kind *kind = counters->kind;
     struct pl_socket_facts facts;
     pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0], counters->kind), &facts);
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "ready");
+    pl_json_begin_record(j, "ready");
     pl_json_i64(j, "streams", flow->streams);
     if (rejected >= 0)
         pl_json_i64(j, "rejected", rejected);
@@ -72,8 +71,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
         kind->counts->write_settings(j, counters);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
     pl_streams_write_sockets(j, counters->streams, counters->count, kind);
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    return pl_json_end_record(j);
 }
 
 bool pl_records_start(struct pl_json *j, const struct pl_counters *counters)
@@ -84,14 +82,6 @@ bool pl_records_start(struct pl_json *j, const struct pl_counters *counters)
         .realtime_ns = pl_realtime_ns() - (pl_now_ns() - counters->start_ns),
     };
     return pl_record_write(j, &pl_flow_start_type, &record);
-}
-
-static void write_u64s(struct pl_json *j, const char *key, const uint64_t *values, uint32_t count)
-{
-    pl_json_begin_array(j, key);
-    for (uint32_t i = 0; i < count; i++)
-        pl_json_u64(j, NULL, values[i]);
-    pl_json_end_array(j);
 }
 
 static void write_span(struct pl_json *j, const struct pl_span *span)
@@ -141,8 +131,7 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
 {
     const struct pl_interval *interval = &counters->interval;
     bool both = counters->flow->transmits && counters->flow->receives;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "interval");
+    pl_json_begin_record(j, "interval");
     pl_json_i64(j, "index", interval->index);
     pl_json_string(j, "phase", pl_phase_name(interval->phase));
     write_span(j, &interval->span);
@@ -154,8 +143,7 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
         counters->kind->counts->write_interval(j, counters);
     write_tcp_info(j, counters);
     write_usage(j, counters->usage, counters->previous_usage, counters->workers);
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    return pl_json_end_record(j);
 }
 
 static void write_phases(struct pl_json *j, const struct pl_counters *counters)
@@ -165,10 +153,9 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
     for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
         pl_json_begin_object(j, pl_phase_name((enum pl_phase)p));
         write_span(j, &counters->phases.spans[p]);
-        pl_byte_counters_write_phase(j, "bytes", pl_counters_reported(counters), (enum pl_phase)p,
-                                     counters->count);
+        pl_json_u64s(j, "bytes", pl_counters_reported(counters)->phases[p], counters->count);
         if (both)
-            pl_byte_counters_write_phase(j, "sent_bytes", &counters->sent, (enum pl_phase)p, counters->count);
+            pl_json_u64s(j, "sent_bytes", counters->sent.phases[p], counters->count);
         if (counters->kind->counts != NULL)
             counters->kind->counts->write_phase(j, counters, (enum pl_phase)p);
         pl_json_end_object(j);
@@ -191,14 +178,13 @@ static void write_confirmed(struct pl_json *j, const struct pl_counters *counter
 bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, const struct pl_ending *ending)
 {
     const struct pl_flow *flow = counters->flow;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "result");
+    pl_json_begin_record(j, "result");
     pl_json_bool(j, "complete", ending->reason == NULL);
     pl_json_string(j, "reason", ending->reason);
     write_phases(j, counters);
-    write_u64s(j, "total_bytes", pl_counters_reported(counters)->current, counters->count);
+    pl_json_u64s(j, "total_bytes", pl_counters_reported(counters)->current, counters->count);
     if (flow->transmits && flow->receives)
-        write_u64s(j, "total_sent_bytes", counters->sent.current, counters->count);
+        pl_json_u64s(j, "total_sent_bytes", counters->sent.current, counters->count);
     if (flow->transmits && !flow->receives)
         write_confirmed(j, counters);
     if (flow->transmits) {
@@ -221,6 +207,5 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
     write_transfer(j, counters);
     write_usage(j, counters->usage, NULL, counters->workers);
     write_tcp_info(j, counters);
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    return pl_json_end_record(j);
 }

@@ -276,9 +276,9 @@ static void check_silence(struct pl_session *session)
     if (now_ns < session->idle_since_ns + timeout_ns || session->reason != NULL)
         return;
     char time[PL_QUANTITY_BYTES];
-    pl_format_exact_quantity(timeout_ns, PL_UNIT_NS, time);
     (void)snprintf(session->reason_text, sizeof session->reason_text,
-                   "the flow was silent: nothing was delivered in either direction for %s", time);
+                   "the flow was silent: nothing was delivered in either direction for %s",
+                   pl_format_exact_quantity(timeout_ns, PL_UNIT_NS, time));
     session->reason = session->reason_text;
 }
 

@@ -154,8 +154,7 @@ static void write_address(struct pl_json *j, const char *key, const char *port_k
                           const struct pl_address *address)
 {
     char text[PL_ADDRESS_TEXT_BYTES];
-    pl_address_text(address, text);
-    pl_json_string(j, key, text);
+    pl_json_string(j, key, pl_address_text(address, text));
     pl_json_known_i64(j, port_key, pl_address_port(address));
 }
 

@@ -66,13 +66,11 @@ static enum pl_options_outcome parse(struct background *load, int argc, char **a
         pl_option_integer("Limits", "time-limit-ns", &load->time_limit_ns, 0, WEEK_NS,
                           "end after this time; 0: no limit"),
     };
-    const struct pl_options options = {
-        .subcommand = "load",
-        .about = "Keeps the cores and a disk of this host busy, at low priority, and states the rate.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    enum pl_options_outcome outcome = pl_options_parse(&options, argc, argv, error);
+    enum pl_options_outcome outcome = pl_options_parse(
+        PL_OPTIONS("load",
+                   "Keeps the cores and a disk of this host busy, at low priority, and states the rate.",
+                   table),
+        argc, argv, error);
     if (outcome != PL_OPTIONS_OK)
         return outcome;
     if (!pl_output_parse(load->output_text, &load->human, error))
@@ -93,8 +91,7 @@ static enum pl_options_outcome parse(struct background *load, int argc, char **a
 
 static void end_record(struct background *load)
 {
-    pl_json_end_object(&load->json);
-    load->written = pl_json_flush_line(&load->json) && load->written;
+    load->written = pl_json_end_record(&load->json) && load->written;
 }
 
 static bool start(struct background *load, struct pl_error *error)
@@ -118,8 +115,7 @@ static void write_beginning(struct background *load)
     load->begin_ns = load->interval_begin_ns = pl_now_ns();
     if (load->human)
         return;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "ready");
+    pl_json_begin_record(j, "ready");
     pl_json_i64(j, "cpu_threads", load->cpu);
     pl_json_i64(j, "nice", load->nice);
     if (load->disk == NULL) {
@@ -196,8 +192,7 @@ static void end_interval(struct background *load, pl_ns *spent_ns)
     if (load->human) {
         print_interval(load, now_ns, spent_ns);
     } else {
-        pl_json_begin_object(&load->json, NULL);
-        pl_json_string(&load->json, "type", "load");
+        pl_json_begin_record(&load->json, "load");
         write_work(load, load->interval_begin_ns, now_ns, spent_ns, &load->latest);
         end_record(load);
     }
@@ -234,8 +229,7 @@ static const char *work(struct background *load, pl_ns *spent_ns, struct pl_erro
 static bool write_end(struct background *load, const char *reason)
 {
     struct pl_json *j = &load->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "result");
+    pl_json_begin_record(j, "result");
     pl_json_bool(j, "complete", reason == NULL);
     pl_json_string(j, "reason", reason);
     write_work(load, load->begin_ns, load->interval_begin_ns, load->cpu_ns, &load->total);

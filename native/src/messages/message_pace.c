@@ -4,10 +4,6 @@
 
 #include "messages/roles.h"
 
-/* With more than this left of the offered time, the rate was missed. */
-#define LEFT_RATIO 0.01
-#define LEFT_NS (100 * PL_NS_PER_MS)
-
 struct pl_pace pl_pace_begin(const struct pl_worker *worker)
 {
     const struct pl_shared *shared = worker->shared;
@@ -77,11 +73,9 @@ static int send_left(struct pl_pace *pace, struct pl_worker *worker, uint32_t *f
 {
     pl_ns until_ns = pl_earlier(pl_now_ns(), pace->end_ns);
     pl_ns due_ns = pl_schedule_due_ns(&pace->schedule, pace->round);
-    pl_ns offered_ns = pace->end_ns - pace->schedule.start_ns;
-    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)offered_ns);
-    pl_ns stall_ns = pl_earlier(LEFT_NS, offered_ns / 4); /* not most of a short trial */
     int cause = 0;
-    if (until_ns - due_ns > (most_ns > stall_ns ? most_ns : stall_ns) || atomic_load(&worker->shared->capped))
+    if (!pl_may_catch_up(pace->end_ns - pace->schedule.start_ns, until_ns - due_ns) ||
+        atomic_load(&worker->shared->capped))
         return 0;
     for (; due_ns < until_ns && cause == 0; due_ns = pl_schedule_due_ns(&pace->schedule, ++pace->round)) {
         pl_ns now_ns = pl_now_ns();

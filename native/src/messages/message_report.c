@@ -46,7 +46,7 @@ void pl_message_write_interval(struct pl_json *j, const struct pl_counters *coun
 void pl_message_write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
 {
     const struct pl_message_samples *samples = counters->samples;
-    pl_byte_counters_write_phase(j, "messages", &samples->counts, phase, counters->count);
+    pl_json_u64s(j, "messages", samples->counts.phases[phase], counters->count);
 }
 
 /* What each end counts of a stream. */

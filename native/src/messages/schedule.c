@@ -7,6 +7,10 @@
 /* Between two readings of the clock; the thread had no core in a longer time. */
 #define WITHOUT_CORE_NS (5 * INT64_C(1000))
 
+/* With more than this left of the offered time, the rate was missed. */
+#define LEFT_RATIO 0.01
+#define LEFT_NS (100 * PL_NS_PER_MS)
+
 pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round)
 {
     uint64_t number = round * schedule->messages;
@@ -32,4 +36,11 @@ pl_ns pl_wait_until(pl_ns due_ns, pl_ns *spun_ns)
         now_ns = next_ns;
     }
     return now_ns;
+}
+
+bool pl_may_catch_up(pl_ns offered_ns, pl_ns late_ns)
+{
+    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)offered_ns);
+    pl_ns stall_ns = pl_earlier(LEFT_NS, offered_ns / 4); /* not most of a short trial */
+    return late_ns <= (most_ns > stall_ns ? most_ns : stall_ns);
 }

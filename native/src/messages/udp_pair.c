@@ -18,14 +18,6 @@ bool pl_sharing_failed(int cause, struct pl_error *error)
                                    : "cannot share with the peer what carries the messages of a stream");
 }
 
-static void set_port(struct pl_address *address, uint16_t port)
-{
-    if (pl_address_family(address) == AF_INET6)
-        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
-}
-
 /* Receives the peer's two bytes. False with `error` set. */
 static bool read_port(int stream_fd, uint16_t *port, pl_ns deadline_ns, struct pl_error *error)
 {
@@ -61,7 +53,7 @@ bool pl_udp_connect(int stream_fd, int udp_fd, const struct pl_udp_settings *set
         return pl_sharing_failed(errno, error);
     if (!read_port(stream_fd, &port, settings->deadline_ns, error))
         return false;
-    set_port(&peer, port);
+    pl_address_set_port(&peer, port);
     if (pl_address_connect(udp_fd, &peer) != 0)
         return pl_sharing_failed(errno, error);
     /* The peer itself may send already, without a pause: what comes after the deadline counts as its own. */
@@ -77,7 +69,7 @@ static bool bind_socket(int fd, struct pl_address *own)
         return true;
     if (errno != EADDRINUSE || pl_address_port(own) == 0)
         return false;
-    set_port(own, 0);
+    pl_address_set_port(own, 0);
     return pl_address_bind(fd, own) == 0;
 }
 
@@ -89,7 +81,7 @@ int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl
         return -1;
     }
     if (!settings->accepting)
-        set_port(&own, 0);
+        pl_address_set_port(&own, 0);
     int fd = socket(pl_address_family(&own), SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
         (void)pl_sharing_failed(errno, error);

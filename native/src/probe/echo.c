@@ -68,13 +68,9 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
         pl_output_option(NULL, &echo->output_text),
         pl_option_text(NULL, "control", &echo->control, "stdin: read the command stop from there"),
     };
-    const struct pl_options options = {
-        .subcommand = "echo",
-        .about = "Answers the UDP and TCP probes of `pathlab-engine ping`.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
+    return pl_options_parse(
+        PL_OPTIONS("echo", "Answers the UDP and TCP probes of `pathlab-engine ping`.", table), argc, argv,
+        error);
 }
 
 static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, struct pl_error *error)
@@ -278,8 +274,8 @@ static bool serve(struct echo *echo)
     if (now_ns < pl_echo_idle_deadline_ns(&echo->idle))
         return true;
     char time[PL_QUANTITY_BYTES];
-    pl_format_exact_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time);
-    (void)snprintf(echo->idle_reason, sizeof echo->idle_reason, "no admitted peer for %s", time);
+    (void)snprintf(echo->idle_reason, sizeof echo->idle_reason, "no admitted peer for %s",
+                   pl_format_exact_quantity(echo->idle.timeout_ns, PL_UNIT_NS, time));
     return false;
 }
 

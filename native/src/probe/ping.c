@@ -55,7 +55,7 @@ static bool try_method(struct ping *ping, enum pl_method method, const struct pl
     if (pl_method_is_echoed(method) && ping->flags.port == 0)
         return pl_error_usage(error, "--method %s needs --port of an echo", pl_method_name(method));
     if (!pl_method_is_echoed(method))
-        pl_address_clear_port(&own.to);
+        pl_address_set_port(&own.to, 0);
     bool opened = pl_probe_socket_open(&ping->socket, method, &own, error);
     if (!opened)
         pl_probe_socket_close(&ping->socket);

@@ -48,13 +48,8 @@ static enum pl_options_outcome read_flags(struct pl_ping_flags *flags, int argc,
                           "mark for routing and firewall; -1: none"),
         pl_option_text(control, "control", &flags->control, "stdin: read the command stop from there"),
     };
-    const struct pl_options options = {
-        .subcommand = "ping",
-        .about = "Probes the round trip of a path at even intervals.",
-        .table = table,
-        .count = sizeof table / sizeof table[0],
-    };
-    return pl_options_parse(&options, argc, argv, error);
+    return pl_options_parse(PL_OPTIONS("ping", "Probes the round trip of a path at even intervals.", table),
+                            argc, argv, error);
 }
 
 enum pl_options_outcome pl_ping_flags_parse(struct pl_ping_flags *flags, int argc, char **argv,

@@ -63,11 +63,10 @@ static void print_probe(struct pl_ping_report *report, const struct pl_probe *pr
         keep(report, probe->rtt_ns);
     if (report->interval_ns < READABLE_NS)
         return;
-    pl_format_quantity((double)probe->rtt_ns, PL_UNIT_NS, rtt);
     (void)printf("%6" PRIu64 "  %s%s\n", probe->sequence,
                  probe->failed      ? "not sent: the kernel refused it"
                  : !probe->answered ? "no answer yet"
-                                    : rtt,
+                                    : pl_format_quantity((double)probe->rtt_ns, PL_UNIT_NS, rtt),
                  remark);
     flush(report);
 }
@@ -161,8 +160,8 @@ static void print_result(struct pl_ping_report *report, const struct pl_ping_cou
         (void)printf("round trip");
         for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
             char value[PL_QUANTITY_BYTES];
-            pl_format_quantity((double)percentile(report, columns[i].ratio), PL_UNIT_NS, value);
-            (void)printf("%s %s %s", i == 0 ? "" : ",", columns[i].name, value);
+            (void)printf("%s %s %s", i == 0 ? "" : ",", columns[i].name,
+                         pl_format_quantity((double)percentile(report, columns[i].ratio), PL_UNIT_NS, value));
         }
         (void)printf("\n");
     }

@@ -18,9 +18,8 @@
 static bool fail_connect(const struct pl_probe_settings *settings, int cause, struct pl_error *error)
 {
     char text[PL_ADDRESS_TEXT_BYTES];
-    pl_address_text(&settings->to, text);
-    return pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to an echo at %s port %lld", text,
-                        (long long)pl_address_port(&settings->to));
+    return pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to an echo at %s port %lld",
+                        pl_address_text(&settings->to, text), (long long)pl_address_port(&settings->to));
 }
 
 /* Waits for a pending connect; 0 or its errno, ETIMEDOUT at the deadline. */

@@ -27,7 +27,7 @@ const char *pl_stamps_name(enum pl_stamps stamps)
     return names[stamps];
 }
 
-static struct pl_probe *slot_of(struct pl_probe_table *table, uint64_t sequence)
+static struct pl_probe *slot_of(const struct pl_probe_table *table, uint64_t sequence)
 {
     return &table->probes[sequence & (table->capacity - 1)];
 }
@@ -79,7 +79,7 @@ void pl_probe_table_free(struct pl_probe_table *table)
 
 bool pl_probe_table_has_room(const struct pl_probe_table *table)
 {
-    return !table->probes[table->next & (table->capacity - 1)].open;
+    return !slot_of(table, table->next)->open;
 }
 
 void pl_probe_table_enter(struct pl_probe_table *table, const struct pl_probe *probe)
@@ -236,15 +236,10 @@ static uint64_t first_kept(const struct pl_probe_table *table)
     return table->next > table->capacity ? table->next - table->capacity : 0;
 }
 
-static const struct pl_probe *probe_at(const struct pl_probe_table *table, uint64_t sequence)
-{
-    return &table->probes[sequence & (table->capacity - 1)];
-}
-
 pl_ns pl_probe_table_last_deadline_ns(const struct pl_probe_table *table)
 {
     for (uint64_t s = table->next; s > first_kept(table); s--) {
-        const struct pl_probe *probe = probe_at(table, s - 1);
+        const struct pl_probe *probe = slot_of(table, s - 1);
         if (!probe->answered && !probe->failed)
             return probe->sent_ns + table->timeout_ns;
     }
@@ -253,14 +248,14 @@ pl_ns pl_probe_table_last_deadline_ns(const struct pl_probe_table *table)
 
 pl_ns pl_probe_table_last_sent_ns(const struct pl_probe_table *table)
 {
-    return table->next > 0 ? probe_at(table, table->next - 1)->sent_ns : 0;
+    return table->next > 0 ? slot_of(table, table->next - 1)->sent_ns : 0;
 }
 
 bool pl_probe_table_answered_within(const struct pl_probe_table *table, pl_ns span_ns)
 {
     pl_ns since_ns = pl_probe_table_last_sent_ns(table) - span_ns;
     for (uint64_t s = table->next; s > first_kept(table); s--) {
-        const struct pl_probe *probe = probe_at(table, s - 1);
+        const struct pl_probe *probe = slot_of(table, s - 1);
         if (probe->sent_ns < since_ns)
             return false;
         if (probe->answered)
