@@ -7,15 +7,15 @@ until the rest fits. A number stays on one line with its unit. A pipe has no wid
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pathlab.escaping import escape_line
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED
 
 GAP = "  "
@@ -23,33 +23,6 @@ WORDS_MIN_WIDTH = 16  # below this, a column of words is left out before its wor
 #: What belongs together on one line: a number and its unit, and the terms of a product.
 _UNIT = re.compile(r"(?<=\d) (?=[%A-Za-zµ])|(?<=×) | (?=×)")
 _BOUND = "\x00"
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedColumn:
-    """One column: ``priority`` 0 is always shown, of the others the largest is left out first.
-
-    ``left``: set flush left, as words are. ``wraps``: words that may continue on the next line, flush left.
-    ``constant``: how the value is stated above the table where all rows have the same, such as
-    ``Granted {}``; empty: the column stays.
-    """
-
-    heading: str
-    priority: int = 0
-    left: bool = False
-    wraps: bool = False
-    constant: str = ""
-
-
-Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True)
-class ItemColumn(PrintedColumn, Generic[Item]):
-    """A column with its reader: ``read`` gives the text of an item; ``meaning`` explains the heading."""
-
-    read: Callable[[Item], str] = field(kw_only=True)
-    meaning: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +42,7 @@ class PrintedTable:
     without ``explains`` nothing is said of the columns left out.
     """
 
-    columns: Sequence[PrintedColumn]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[str]]
     title: str = ""
     styles: Sequence[str] = field(default=())
@@ -114,8 +87,7 @@ class PrintedTable:
         for number, width in result.widths.items():
             column, text = self.columns[number], cells[number]
             lines = wrap_words(text, width) if fold or column.wraps else [text]
-            left = column.left or column.wraps
-            parts.append([_pad(line, width, left=left) for line in lines or [""]])
+            parts.append([_pad(line, width, left=column.has_words) for line in lines or [""]])
         depth = max(map(len, parts), default=0)
         blank = [[" " * width] for width in result.widths.values()]
         for lines, empty in zip(parts, blank, strict=True):
@@ -131,11 +103,6 @@ class PrintedTable:
         return f"Not shown in {width} columns: {names} ({ways})."
 
 
-def list_rows(columns: Sequence[ItemColumn[Item]], items: Iterable[Item]) -> list[tuple[str, ...]]:
-    """The texts of every item, one row each."""
-    return [tuple(column.read(item) for column in columns) for item in items]
-
-
 class PrintedRows:
     """A table whose rows are printed one by one, laid out for ``templates``: rows of the width to expect.
 
@@ -144,7 +111,7 @@ class PrintedRows:
 
     def __init__(
         self,
-        columns: Sequence[PrintedColumn],
+        columns: Sequence[TableColumn],
         templates: Sequence[Sequence[str]],
         console: Console,
         *,
@@ -238,7 +205,7 @@ def _find_folded_width(heading: str) -> int:
 
 
 def _arrange(
-    columns: Sequence[PrintedColumn], rows: Sequence[Sequence[str]], shown: Sequence[int], width: int
+    columns: Sequence[TableColumn], rows: Sequence[Sequence[str]], shown: Sequence[int], width: int
 ) -> _Arrangement | None:
     """The most columns that fit; None where those that are always shown do not."""
     kept = list(shown)
@@ -256,7 +223,7 @@ def _arrange(
 
 
 def _find_widths(
-    columns: Sequence[PrintedColumn],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     kept: Sequence[int],
     width: int,
@@ -286,7 +253,7 @@ def _find_widths(
 
 
 def _stack(
-    columns: Sequence[PrintedColumn],
+    columns: Sequence[TableColumn],
     rows: Sequence[Sequence[str]],
     shown: Sequence[int],
     styles: Sequence[str],

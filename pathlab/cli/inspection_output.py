@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.captures.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
 from pathlab.report.captures.inspection_figures import plot_connection
 from pathlab.report.captures.inspection_text import (
@@ -22,6 +22,7 @@ from pathlab.report.captures.inspection_text import (
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.plots.printed import write_figure
 from pathlab.study.captures.inspection import InspectedCapture, Inspection
+from pathlab.table_columns import TableColumn
 
 STEM = "inspection"
 #: Which columns of the connections go first where they do not fit: the largest number.
@@ -70,7 +71,7 @@ def _print_inspection(found: Inspection, console: Console) -> None:
         _print_capture(capture, console)
     if found.checks:
         console.print()
-        columns = [PrintedColumn(CHECK_COLUMNS[0], left=True), *map(PrintedColumn, CHECK_COLUMNS[1:])]
+        columns = [TableColumn(CHECK_COLUMNS[0], left=True), *map(TableColumn, CHECK_COLUMNS[1:])]
         rows = [describe_check(check) for check in found.checks]
         title = "Sender's capture against the engine's counters"
         PrintedTable(columns=columns, rows=rows, title=title).print_to(console)
@@ -88,7 +89,7 @@ def _print_capture(capture: InspectedCapture, console: Console) -> None:
     if len(capture.connections) > 1:
         console.print()
         columns = [
-            PrintedColumn(heading, priority=priority, left=heading in ("From", "To"))
+            TableColumn(heading, priority=priority, left=heading in ("From", "To"))
             for heading, priority in zip(COLUMNS, PRIORITIES, strict=True)
         ]
         rows = [format_connection(connection) for connection in capture.connections]

@@ -15,6 +15,7 @@ from pathlab.report.base.names import shorten_levels
 from pathlab.study.base.answer import Answer
 from pathlab.study.base.registry import AnswerColumn
 from pathlab.study.comparison.references import ReferenceOverlay
+from pathlab.table_columns import TableColumn
 
 #: What is shown of each level besides the level itself.
 COLUMNS = (
@@ -54,4 +55,4 @@ def _print_overlay(answer: Answer[ReferenceOverlay], console: Console) -> None:
         (f"{row.level:g}", *(format_cell(item, replace(whole, result=row)) for item in COLUMNS))
         for row in result.rows
     ]
-    print_answers((result.level_name, *(column.heading for column in COLUMNS)), rows, title, console)
+    print_answers((TableColumn(result.level_name), *COLUMNS), rows, title, console)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.base.names import format_utc
 from pathlab.report.base.phrases import format_bounded_time
 from pathlab.report.base.rate_findings import describe_rate_findings
@@ -27,6 +27,7 @@ from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.base.answer import measure_rates, measure_spread
 from pathlab.study.base.cells import Cell, MeasuredCondition
+from pathlab.table_columns import TableColumn
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -39,29 +40,29 @@ from pathlab.units import (
 )
 
 COMBINATIONS = (
-    PrintedColumn("Path", 2, left=True, constant="{}"),
-    PrintedColumn("Combination", left=True),
-    PrintedColumn("Settings", 3, wraps=True, constant="{}"),
-    PrintedColumn("Complete", 4),
-    PrintedColumn("Not complete", 5),
-    PrintedColumn("n", 1),
-    PrintedColumn("Throughput"),
-    PrintedColumn("Messages", 1),
+    TableColumn("Path", priority=2, left=True, constant="{}"),
+    TableColumn("Combination", left=True),
+    TableColumn("Settings", priority=3, wraps=True, constant="{}"),
+    TableColumn("Complete", priority=4),
+    TableColumn("Not complete", priority=5),
+    TableColumn("n", priority=1),
+    TableColumn("Throughput"),
+    TableColumn("Messages", priority=1),
 )
 TRIALS = (
-    PrintedColumn("Trial"),
-    PrintedColumn("Cycle", 4),
-    PrintedColumn("Streams"),
-    PrintedColumn("Window"),
-    PrintedColumn("Throughput"),
-    PrintedColumn("Messages", 1),
-    PrintedColumn("Round trip", 1),
-    PrintedColumn("p99", 2),
-    PrintedColumn("UDP loss", 1),
-    PrintedColumn("Jitter", 3),
-    PrintedColumn("Loaded RTT", 1),
-    PrintedColumn("Path", 5, left=True, constant="{}"),
-    PrintedColumn("Status", 2, wraps=True, constant="all {}"),
+    TableColumn("Trial"),
+    TableColumn("Cycle", priority=4),
+    TableColumn("Streams"),
+    TableColumn("Window"),
+    TableColumn("Throughput"),
+    TableColumn("Messages", priority=1),
+    TableColumn("Round trip", priority=1),
+    TableColumn("p99", priority=2),
+    TableColumn("UDP loss", priority=1),
+    TableColumn("Jitter", priority=3),
+    TableColumn("Loaded RTT", priority=1),
+    TableColumn("Path", priority=5, left=True, constant="{}"),
+    TableColumn("Status", priority=2, wraps=True, constant="all {}"),
 )
 
 COUNT = [column.heading for column in COMBINATIONS].index("n")

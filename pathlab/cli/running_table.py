@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
-from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
+from pathlab.printed_table import GAP, PrintedTable
 from pathlab.quantities import Format
 from pathlab.report.base.phrases import format_bounded_time, format_interval
 from pathlab.report.trials.trial_notes import format_increase
@@ -17,22 +17,23 @@ from pathlab.store.results import Results
 from pathlab.study.base.answer import measure_bounded_records, measure_records
 from pathlab.study.base.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
 from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10
 #: What a row of the plan carries.
 STREAM, MESSAGES, UDP = "stream", "messages", "udp"
 RUNNING_COLUMNS = (
-    PrintedColumn("path", 3, left=True, constant="{}"),
-    PrintedColumn("combination", left=True, wraps=True),
-    PrintedColumn("other levels", 4, left=True, constant="{}"),
-    PrintedColumn("n", 1),
-    PrintedColumn("median"),
-    PrintedColumn("95 % CI", 2),
-    PrintedColumn("loss"),
-    PrintedColumn("dRTT"),
-    PrintedColumn("round trip"),
-    PrintedColumn("p99"),
+    TableColumn("path", priority=3, left=True, constant="{}"),
+    TableColumn("combination", left=True, wraps=True),
+    TableColumn("other levels", priority=4, left=True, constant="{}"),
+    TableColumn("n", priority=1),
+    TableColumn("median"),
+    TableColumn("95 % CI", priority=2),
+    TableColumn("loss"),
+    TableColumn("dRTT"),
+    TableColumn("round trip"),
+    TableColumn("p99"),
 )
 ADDRESSES = ("source_address", "destination_address", "control")
 

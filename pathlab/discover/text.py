@@ -13,20 +13,21 @@ from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import Hop, HopVerdict, Route
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedRows
+from pathlab.printed_table import PrintedParagraph, PrintedRows
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_time
 
 NO_ANSWER = "*"
 NameLookUp = Callable[[Iterable[str]], Mapping[str, str]]
 HOP_COLUMNS = (
-    PrintedColumn("Hop"),
-    PrintedColumn("Address", wraps=True),
-    PrintedColumn("RTT min"),
-    PrintedColumn("median", 2),
-    PrintedColumn("Loss", 1),
-    PrintedColumn("Capacity (95 % CI)", left=True),
-    PrintedColumn("Latency", 3),
-    PrintedColumn("R²", 4),
+    TableColumn("Hop"),
+    TableColumn("Address", wraps=True),
+    TableColumn("RTT min"),
+    TableColumn("median", priority=2),
+    TableColumn("Loss", priority=1),
+    TableColumn("Capacity (95 % CI)", left=True),
+    TableColumn("Latency", priority=3),
+    TableColumn("R²", priority=4),
 )
 #: As wide as a capacity and a latency are at most, but for intervals over several units.
 WIDEST_ESTIMATE = ("99.9 Mbit/s (99.9–99.9 Mbit/s)", "99.9 ms", "0.999")

@@ -108,9 +108,9 @@ class Analyses(
         AnswerColumn("throughput", "recommended.throughput_bits_per_s"),
         AnswerColumn("dRTT", "recommended.drtt_ns.median"),
         AnswerColumn("loss", "recommended.loaded_loss.loss_ratio"),
-        AnswerColumn("limited by", "recommended.limit"),
+        AnswerColumn("limited by", "recommended.limit", wraps=True),
         AnswerColumn("confidence", "confidence"),
-        AnswerColumn("none, because", "reason"),
+        AnswerColumn("none, because", "reason", wraps=True),
         per="condition",
         name="recommendation",
     )
@@ -156,7 +156,7 @@ class Analyses(
         AnswerColumn("ratio", "comparison.ratio", ""),
         AnswerColumn("95 % CI", "comparison.ratio_interval", "factor"),
         AnswerColumn("p (corrected)", "comparison.p_value", unit="p"),
-        AnswerColumn("verdict", "comparison.words"),
+        AnswerColumn("verdict", "comparison.words", wraps=True),
         per="pair",
     )
     def streams_vs_windows(self) -> Iterable[Answer[throughput.StreamsVsWindows]]:
@@ -171,7 +171,7 @@ class Analyses(
     @analysis(
         "Saturation in streams",
         *WINDOW_AND_TRIALS,
-        AnswerColumn("model", "leading_model"),
+        AnswerColumn("model", "leading_model", wraps=True),
         AnswerColumn("weight", "fits.0.weight_ratio"),
         AnswerColumn("capacity", "capacity", "bit/s"),
         AnswerColumn("streams for 90 %", "n_90"),
@@ -218,9 +218,9 @@ class Analyses(
     @analysis(
         "Limits",
         AnswerColumn("combination", "part"),
-        AnswerColumn("limit", "limit"),
-        AnswerColumn("trials", "classified"),
-        AnswerColumn("trials by limit", "counts"),
+        AnswerColumn("limit", "limit", wraps=True),
+        AnswerColumn("trials", "classified", wraps=True),
+        AnswerColumn("trials by limit", "counts", wraps=True),
         UNDECIDED,
     )
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellLimit]]:
@@ -235,8 +235,8 @@ class Analyses(
     @analysis(
         "Warm-up",
         AnswerColumn("combination", "part"),
-        AnswerColumn("enough", "sufficient"),
-        AnswerColumn("trials", "checked"),
+        AnswerColumn("enough", "sufficient", wraps=True),
+        AnswerColumn("trials", "checked", wraps=True),
         AnswerColumn("counted by", "counted_by"),
         UNDECIDED,
     )
@@ -247,7 +247,7 @@ class Analyses(
     @analysis(
         "RFC 6349",
         AnswerColumn("combination", "part"),
-        AnswerColumn("bottleneck", "bottleneck_bits_per_s", detail="bottleneck"),
+        AnswerColumn("bottleneck", "bottleneck_bits_per_s", detail="bottleneck", wraps=True),
         AnswerColumn("BDP", "capacity.bdp_bytes"),
         AnswerColumn("time ratio", "transfer_time_ratio", ""),
         AnswerColumn("efficiency %", "efficiency_percent.median"),
@@ -327,11 +327,11 @@ class Analyses(
         "Distributions",
         AnswerColumn("quantity", "part"),
         AnswerColumn("n", "distributions.n"),
-        AnswerColumn("distribution", "distributions.fits.0.distribution"),
+        AnswerColumn("distribution", "distributions.fits.0.distribution", wraps=True),
         AnswerColumn("KS", "distributions.fits.0.ks_distance_ratio", ""),
         AnswerColumn("decline scale", "decline.scale", "quantity"),
         AnswerColumn("climb slope", "climb.slope"),
-        AnswerColumn("undecided", "distributions.undecided"),
+        AnswerColumn("undecided", "distributions.undecided", wraps=True),
         per="throughput, dRTT, RV",
         draws=6,
     )
@@ -346,7 +346,7 @@ class Analyses(
         AnswerColumn("lag 1", "autocorrelation.lag_ratios.0", ""),
         AnswerColumn("effective n", "size.effective"),
         AnswerColumn("median", "median.estimate", "bit/s", "median.interval"),
-        AnswerColumn("undecided", "size.undecided"),
+        AnswerColumn("undecided", "size.undecided", wraps=True),
     )
     def serial(self) -> Iterable[Answer[order.SerialFigures]]:
         """Autocorrelation, the effective sample size that intervals assume, the median's interval."""
@@ -354,7 +354,7 @@ class Analyses(
 
     @analysis(
         "Drift",
-        AnswerColumn("verdict", "verdict"),
+        AnswerColumn("verdict", "verdict", wraps=True),
         N,
         AnswerColumn("change", "change.change_ratio"),
         AnswerColumn("95 % CI", "change.interval_ratio"),
@@ -371,9 +371,9 @@ class Analyses(
         "Outliers (kept)",
         AnswerColumn("combination", "part"),
         AnswerColumn("n", "outliers.n"),
-        AnswerColumn("trials", "known_trial_ids"),
-        AnswerColumn("rule", "outliers.rule"),
-        AnswerColumn("undecided", "outliers.undecided"),
+        AnswerColumn("trials", "known_trial_ids", wraps=True),
+        AnswerColumn("rule", "outliers.rule", wraps=True),
+        AnswerColumn("undecided", "outliers.undecided", wraps=True),
     )
     def outliers(self) -> Iterable[Answer[order.NamedOutliers]]:
         """Trials beyond the fences, by number; none is dropped. Each of several levels has its fences."""
@@ -395,7 +395,7 @@ class Analyses(
     @analysis(
         "Steadiness",
         AnswerColumn("combination", "part"),
-        AnswerColumn("trials", "checked"),
+        AnswerColumn("trials", "checked", wraps=True),
         AnswerColumn("not steady", "unsteady"),
         AnswerColumn("with outages", "silent"),
         AnswerColumn("example", "example"),
@@ -421,9 +421,9 @@ class Analyses(
 
     @analysis(
         "Precision",
-        AnswerColumn("medians within ±5 %", "reason"),
+        AnswerColumn("medians within ±5 %", "reason", wraps=True),
         AnswerColumn("cycles", "cycles"),
-        AnswerColumn("widest", "cells.0.name"),
+        AnswerColumn("widest", "cells.0.name", wraps=True),
         AnswerColumn("half width", "cells.0.half_width_ratio"),
         per="condition",
     )

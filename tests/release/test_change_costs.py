@@ -393,7 +393,8 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
+from pathlab.printed_table import PrintedTable
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.base.phrases import format_spread
 from pathlab.report.plots.model import Axis, Points

@@ -6,16 +6,17 @@ import re
 import pytest
 from rich.console import Console
 
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable, wrap_words
+from pathlab.printed_table import PrintedParagraph, PrintedTable, wrap_words
+from pathlab.table_columns import TableColumn
 
 COLUMNS = (
-    PrintedColumn("Combination", left=True),
-    PrintedColumn("Granted", 3, constant="Granted {}"),
-    PrintedColumn("Throughput"),
-    PrintedColumn("Retransmitted segments", 2),
-    PrintedColumn("Loss", 4),
-    PrintedColumn("Jitter", 1),
-    PrintedColumn("Remarks", 1, wraps=True),
+    TableColumn("Combination", left=True),
+    TableColumn("Granted", priority=3, constant="Granted {}"),
+    TableColumn("Throughput"),
+    TableColumn("Retransmitted segments", priority=2),
+    TableColumn("Loss", priority=4),
+    TableColumn("Jitter", priority=1),
+    TableColumn("Remarks", priority=1, wraps=True),
 )
 ROWS = (
     ("4 × 64 KiB", "128 KiB", "38.6 Mbit/s", "0", "0.12 %", "–", "lab-limited in 2 trials, over-line-rate"),

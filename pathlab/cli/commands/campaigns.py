@@ -28,7 +28,8 @@ with DeferredImports() as libraries:
     from pathlab.campaign.schema import build_json_schema, describe_campaign_file
     from pathlab.campaign.template import TemplateAnswers, list_lab_ends, read_levels, write_template
     from pathlab.cli.console import TerminalConsole
-    from pathlab.printed_table import PrintedColumn, PrintedTable
+    from pathlab.printed_table import PrintedTable
+    from pathlab.table_columns import TableColumn
 
 
 QUICK = "quick"
@@ -38,11 +39,11 @@ def list_campaigns() -> None:
     """Show the campaigns that ship with PathLab, and the time they take."""
     libraries.load()
     columns = (
-        PrintedColumn("name", left=True),
-        PrintedColumn("what it measures", 1, wraps=True),
-        PrintedColumn("trials", 2),
-        PrintedColumn("time"),
-        PrintedColumn(f"--profile {QUICK}", 3),
+        TableColumn("name", left=True),
+        TableColumn("what it measures", priority=1, wraps=True),
+        TableColumn("trials", priority=2),
+        TableColumn("time"),
+        TableColumn(f"--profile {QUICK}", priority=3),
     )
     rows = []
     for name in list_shipped():

@@ -26,12 +26,13 @@ with DeferredImports() as libraries:
     from pathlab.lab import daemon
     from pathlab.lab.namespaces import lab_error
     from pathlab.lab.topology import Topology, read_facts
-    from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+    from pathlab.printed_table import PrintedParagraph, PrintedTable
     from pathlab.remote.engine import find_engine
     from pathlab.report.hosts.lab_text import describe_direction, print_lab
     from pathlab.report.plots.figure_file import convert_write_errors
     from pathlab.runner.hosts.lab_changes import change_settings
     from pathlab.runner.hosts.lab_topology import build_topology
+    from pathlab.table_columns import TableColumn
 
 
 FIGURE_DPI = 200
@@ -41,11 +42,11 @@ def list_labs() -> None:
     """Show the ready-made labs, and which labs are up."""
     libraries.load()
     columns = (
-        PrintedColumn("Lab", left=True),
-        PrintedColumn("Rate", 3),
-        PrintedColumn("One way", 2),
-        PrintedColumn("Round trip"),
-        PrintedColumn("What it is", 1, wraps=True),
+        TableColumn("Lab", left=True),
+        TableColumn("Rate", priority=3),
+        TableColumn("One way", priority=2),
+        TableColumn("Round trip"),
+        TableColumn("What it is", priority=1, wraps=True),
     )
     rows = []
     for name in list_ready_labs():

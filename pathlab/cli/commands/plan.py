@@ -37,9 +37,10 @@ with DeferredImports() as libraries:
     from pathlab.campaign.order import PlanRow, plan_rows
     from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
     from pathlab.cli.console import TerminalConsole
-    from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+    from pathlab.printed_table import PrintedParagraph, PrintedTable
     from pathlab.runner.campaign.link_shares import LinkShare, share_links
     from pathlab.runner.hosts.window_limits import find_short_windows, record_own_limits
+    from pathlab.table_columns import TableColumn
 
 
 #: By how much trials vary where no pilot shows it: standard deviation of the logarithm of throughput.
@@ -96,13 +97,13 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
     title = f"{model.title}: plan of '{model.name}', seed {model.seed}{profile}"
     names, others, constant = _arrange_factors(model, rows)
     columns = [
-        PrintedColumn("order"),
-        PrintedColumn("cycle", 1),
-        PrintedColumn("path", 2, left=True, constant="{}" if len(model.paths) == 1 else ""),
-        *(PrintedColumn(name, left=name == "congestion") for name in name_levels(dict.fromkeys(names))),
-        PrintedColumn("other factors", wraps=True),
-        PrintedColumn("time", 3),
-        PrintedColumn("bytes at most", 4),
+        TableColumn("order"),
+        TableColumn("cycle", priority=1),
+        TableColumn("path", priority=2, left=True, constant="{}" if len(model.paths) == 1 else ""),
+        *(TableColumn(name, left=name == "congestion") for name in name_levels(dict.fromkeys(names))),
+        TableColumn("other factors", wraps=True),
+        TableColumn("time", priority=3),
+        TableColumn("bytes at most", priority=4),
     ]
     estimator = Estimator(model)
     texts = []

@@ -22,12 +22,12 @@ with DeferredImports() as libraries:
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.outcome import check_usable_trials
     from pathlab.printed_table import PrintedParagraph
-    from pathlab.report.base.answer_table import format_row, list_headings, print_answers
+    from pathlab.report.base.answer_table import format_row, print_answers
     from pathlab.report.base.phrases import explain_cut_texts
     from pathlab.report.datagrams.datagram_answers import list_other_recommendations
     from pathlab.report.formats.terminal import CUT_EXPLANATION, render_answers
     from pathlab.report.messages.message_text import (
-        CHOICE_HEADINGS,
+        CHOICE_COLUMNS,
         describe_choice,
         describe_front,
         list_choice_rows,
@@ -132,7 +132,7 @@ def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
         console.print()
         rows = list_choice_rows(choice)
         title = f"{name_path(choice)}, {format_bytes(choice.target.size_bytes)}"
-        print_answers(CHOICE_HEADINGS, rows, title if len(sizes) > 1 else name_path(choice), console)
+        print_answers(CHOICE_COLUMNS, rows, title if len(sizes) > 1 else name_path(choice), console)
         _explain_cut([lead, *rest], rows, console)
 
 
@@ -145,7 +145,7 @@ def _show_front(points: Sequence[Answer[FrontPoint]]) -> None:
     for (path, size_bytes), part in groups.items():
         console.print(PrintedParagraph(describe_front(part), "bold"))
         rows = [format_row(entry, item)[1:] for item in part]
-        print_answers(list_headings(entry)[1:], rows, f"{path}, {format_bytes(size_bytes)}", console)
+        print_answers(entry.columns[1:], rows, f"{path}, {format_bytes(size_bytes)}", console)
         _explain_cut([describe_front(part)], rows, console)
         console.print()
 

@@ -14,14 +14,15 @@ with DeferredImports() as libraries:
     import json
 
     from pathlab.cli.console import TerminalConsole
-    from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-    from pathlab.report.base.answer_table import format_row, list_headings, print_answers
+    from pathlab.printed_table import PrintedParagraph, PrintedTable
+    from pathlab.report.base.answer_table import format_row, print_answers
     from pathlab.study.base.answer import Answer
     from pathlab.study.base.registry import ANALYSES
     from pathlab.study.base.selection import SampleSelection
     from pathlab.study.base.trials import Condition
     from pathlab.study.comparison.references import fit_columns
     from pathlab.study.document import encode
+    from pathlab.table_columns import TableColumn
 
 
 def list_references() -> None:
@@ -44,11 +45,11 @@ def show(name: str, *, as_json: bool) -> None:
         return
     console = TerminalConsole()
     published = [[f"{value:g}" for value in row] for row in zip(*table.columns.values(), strict=True)]
-    columns = [PrintedColumn(heading, number) for number, heading in enumerate(table.columns)]
+    columns = [TableColumn(heading, priority=number) for number, heading in enumerate(table.columns)]
     PrintedTable(columns=columns, rows=published, title=name, elsewhere="--json").print_to(console)
     if fits:
         entry = ANALYSES["message_cost"]
-        headings = ("column", *list_headings(entry)[1:])
+        headings = (TableColumn("column"), *entry.columns[1:])
         fitted = []
         for column, fit in fits.items():
             condition = Condition(path_source=name, path_destination=column, medium="published", settings=())

@@ -20,11 +20,12 @@ with DeferredImports() as libraries:
 
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.results_show import print_json_overview, print_overview
-    from pathlab.printed_table import PrintedColumn, PrintedTable
+    from pathlab.printed_table import PrintedTable
     from pathlab.report.base.names import format_utc
     from pathlab.store.archive import Listing, list_results, merge_results, prune_results
     from pathlab.store.check import check_results
     from pathlab.store.results import Results
+    from pathlab.table_columns import TableColumn
 
 
 def list_folder(folder: Path, *, as_json: bool) -> None:
@@ -43,12 +44,12 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
     rows = [_format_listing(listing) for listing in listings if listing.problem is None]
     if rows:
         columns = (
-            PrintedColumn("Folder", left=True),
-            PrintedColumn("Campaign", 1, left=True),
-            PrintedColumn("Created", 4, left=True),
-            PrintedColumn("Complete", 2),
-            PrintedColumn("Failed", 3),
-            PrintedColumn("Size", 5),
+            TableColumn("Folder", left=True),
+            TableColumn("Campaign", priority=1, left=True),
+            TableColumn("Created", priority=4, left=True),
+            TableColumn("Complete", priority=2),
+            TableColumn("Failed", priority=3),
+            TableColumn("Size", priority=5),
         )
         PrintedTable(columns=columns, rows=rows, elsewhere="--json").print_to(console)
     for listing in listings:

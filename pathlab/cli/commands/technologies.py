@@ -21,10 +21,11 @@ with DeferredImports() as libraries:
     from pathlab.campaign.host_model import Host
     from pathlab.campaign.technologies import is_shipped_technology, list_adapter_faults, list_technologies
     from pathlab.cli.console import TerminalConsole
-    from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+    from pathlab.printed_table import PrintedParagraph, PrintedTable
     from pathlab.remote.hosts import build_access
     from pathlab.runner.hosts.pair_check import HostInspection
     from pathlab.runner.hosts.technology_check import TechnologyState, format_fix
+    from pathlab.table_columns import TableColumn
 
 
 States = Mapping[str, Sequence[TechnologyState]]
@@ -81,11 +82,11 @@ def _print_json(states: States, failures: Sequence[PathlabError]) -> None:
 def _print_table(states: States, failures: Sequence[PathlabError]) -> None:
     console, several = TerminalConsole(), len(states) > 1
     heads = [
-        PrintedColumn("name", left=True),
-        PrintedColumn("technology", 2, left=True, wraps=True),
-        PrintedColumn("language", 1, left=True),
-        PrintedColumn("adds", 3, left=True, wraps=True),
-        *(PrintedColumn(name if several else "here", left=True, wraps=True) for name in states),
+        TableColumn("name", left=True),
+        TableColumn("technology", priority=2, left=True, wraps=True),
+        TableColumn("language", priority=1, left=True),
+        TableColumn("adds", priority=3, left=True, wraps=True),
+        *(TableColumn(name if several else "here", left=True, wraps=True) for name in states),
     ]
     by_name = {(state.name, host): state for host, own in states.items() for state in own}
     rows = [

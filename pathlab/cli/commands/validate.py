@@ -36,13 +36,14 @@ with DeferredImports() as libraries:
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.live import LiveView, continue_after_broken_pipe
     from pathlab.cli.outcome import check_complete_rows
-    from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+    from pathlab.printed_table import PrintedParagraph, PrintedTable
     from pathlab.remote.hosts import build_access
     from pathlab.report.base.phrases import explain_cut, format_interval
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
     from pathlab.store.results import Results
     from pathlab.study.comparison.engine_ratio import EngineRatio, compare_engines
+    from pathlab.table_columns import TableColumn
 
 
 ENGINES = ("native", "iperf3")
@@ -149,11 +150,11 @@ def _format_ratio(ratio: float | None) -> str:
 
 def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
     columns = (
-        PrintedColumn("streams"),
-        PrintedColumn("pairs", 3),
-        *(PrintedColumn(engine, 2) for engine in ENGINES),
-        PrintedColumn(" / ".join(ENGINES)),
-        PrintedColumn("95 % CI", 1),
+        TableColumn("streams"),
+        TableColumn("pairs", priority=3),
+        *(TableColumn(engine, priority=2) for engine in ENGINES),
+        TableColumn(" / ".join(ENGINES)),
+        TableColumn("95 % CI", priority=1),
     )
     rows = []
     for ratio in ratios:

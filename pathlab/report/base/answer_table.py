@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -17,8 +18,7 @@ from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.verdicts.slow_hours import SlowHours
 from pathlab.analysis.verdicts.steadiness import Steadiness
 from pathlab.campaign.factors import format_levels
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.base.names import TEXT_COLUMNS
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.base.phrases import (
     FORMATS,
     format_bounded_time,
@@ -36,6 +36,7 @@ from pathlab.study.base.selection import SampleSelection
 from pathlab.study.base.trials import Condition
 from pathlab.study.flows.limits import LimitCount
 from pathlab.study.measures import MEASURES_BY_KEY
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
@@ -132,11 +133,6 @@ def format_row(entry: AnalysisEntry, answer: Answer[Any]) -> Row:
     return tuple(format_cell(column, answer) for column in entry.columns)
 
 
-def list_headings(entry: AnalysisEntry) -> tuple[str, ...]:
-    """The headings of an entry's columns."""
-    return tuple(column.heading for column in entry.columns)
-
-
 #: Analyses that may have an answer where no trial is usable.
 ANSWERED_ANYWAY = ("recommendation",)
 
@@ -157,7 +153,7 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
             part = [answer for answer in result if answer.condition == condition]
             title = f"{entry.title}: {name_condition(condition)}"
             rows = [format_row(entry, answer) for answer in part]
-            print_answers(list_headings(entry), rows, title, console)
+            print_answers(entry.columns, rows, title, console)
             for line in (*list_undecided(entry, part), *list_warnings(part)):
                 if (condition, line) not in stated:
                     console.print(PrintedParagraph(line, "dim", mark="  "))
@@ -177,13 +173,17 @@ def _rests_on_trials(name: str, answers: Sequence[Answer[Any]]) -> bool:
     return name in ANSWERED_ANYWAY or any(answer.selection.used for answer in answers)
 
 
-def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, console: Console) -> None:
+def print_answers(columns: Sequence[TableColumn], rows: Sequence[Row], title: str, console: Console) -> None:
     """Print answers as a table: the first column is always shown, the last ones are left out first."""
-    columns = [PrintedColumn(headings[0], wraps=True)]
-    for number, heading in enumerate(headings[1:], 1):
-        words = heading in TEXT_COLUMNS
-        columns.append(PrintedColumn(heading, number, wraps=words, constant=f"{heading} {{}}"))
-    PrintedTable(columns=columns, rows=rows, title=title, elsewhere="--json").print_to(console)
+    first, *others = columns
+    ranked = [
+        replace(first, wraps=True),
+        *(
+            replace(column, priority=number, constant=f"{column.heading} {{}}")
+            for number, column in enumerate(others, 1)
+        ),
+    ]
+    PrintedTable(columns=ranked, rows=rows, title=title, elsewhere="--json").print_to(console)
 
 
 def name_condition(condition: Condition) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,6 @@ from pathlab.report.base.answer_table import (
     Row,
     format_cell,
     format_row,
-    list_headings,
     list_undecided,
     list_warnings,
 )
@@ -23,6 +23,7 @@ from pathlab.report.base.tables import build_table
 from pathlab.study.base.answer import Answer
 from pathlab.study.base.cells import MeasuredCondition
 from pathlab.study.base.registry import ANALYSES, AnalysisEntry
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED
 
 #: A table of more rows is shown on demand.
@@ -118,14 +119,14 @@ def build_answers_table(
         if answer.selection.used and (choose is None or choose(answer))
     ]
     if shown:
-        headings = list_headings(entry)
         rows = (
-            (item.name,) * several + _leave_few(headings, format_row(entry, answer)) for item, answer in shown
+            (item.name,) * several + _leave_few(entry.columns, format_row(entry, answer))
+            for item, answer in shown
         )
         yield build_table(
             f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
             entry.title + (f": {condition.name}" if condition else ""),
-            ("path",) * several + headings,
+            name_rows(entry.columns, "path" if several else ""),
             rows,
             note=format_note([answer for _, answer in shown], entry, conditions),
         )
@@ -141,7 +142,6 @@ def build_answer_table(
     labels: Sequence[str] = (),
     replaces: str = "",
     note: str | None = None,
-    words: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> TableBlock:
     """The rows of ``pathlab analyze``, each with its text of ``labels`` in a first column named ``label``.
@@ -157,19 +157,25 @@ def build_answer_table(
     for text, answer in zip(own, answers, strict=True):
         cells = tuple(format_cell(column, answer) for column in kept)
         rows.append((*cells[:at], *text, *cells[at:]))
-    headings, meanings = [item.heading for item in kept], [item.meaning for item in kept]
+    shown: list[TableColumn] = [*kept]
     if label:
-        headings.insert(at, label)
-        meanings.insert(at, "")
-    return build_table(name, title, headings, rows, note=note, meanings=meanings, words=words, keep=keep)
+        shown.insert(at, TableColumn(label))
+    return build_table(name, title, name_rows(shown), rows, note=note, keep=keep)
 
 
-def _leave_few(headings: Sequence[str], row: Row) -> Row:
+def name_rows(columns: Sequence[TableColumn], label: str = "") -> tuple[TableColumn, ...]:
+    """The columns after one of words with the name of each row; without ``label`` the first has the names."""
+    if label:
+        return (TableColumn(label, left=True), *columns)
+    return (replace(columns[0], left=True), *columns[1:])
+
+
+def _leave_few(columns: Sequence[TableColumn], row: Row) -> Row:
     """A row without the reason for a value that too few trials do not give; a column states it."""
     few = {format_reason(item) for item in FEW}
     return tuple(
-        NOT_MEASURED if text in few and heading != "undecided" else text
-        for heading, text in zip(headings, row, strict=True)
+        NOT_MEASURED if text in few and column.heading != "undecided" else text
+        for column, text in zip(columns, row, strict=True)
     )
 
 

@@ -12,6 +12,7 @@ from pathlab.report.plots.model import Plot
 from pathlab.study.base.answer import Answer
 from pathlab.study.flows.recommendation import Recommendation
 from pathlab.study.runs.progress import RunCounts
+from pathlab.table_columns import TableColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,39 +54,29 @@ class Preformatted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
-    """A column's name and what it means."""
-
-    label: str
-    meaning: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TableBlock:
     """A table under its own heading; ``name`` as of a figure, unique in the report.
 
-    ``numeric``: which columns are set flush right. ``shown``: the places of the columns that pages show (see
+    ``shown``: the places of the columns that pages show (see
     ``narrow``). ``constants``: heading and value of the others that have one value; ``note`` says them too.
     """
 
     name: str
     title: str
-    headings: tuple[Heading, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
     note: str | None = None
     constants: tuple[tuple[str, str], ...] = ()
     shown: tuple[int, ...]
 
     def narrow(self) -> TableBlock:
         """The table as pages show it: only the columns of ``shown``."""
-        if len(self.shown) == len(self.headings):
+        if len(self.shown) == len(self.columns):
             return self
         return replace(
             self,
-            headings=tuple(self.headings[index] for index in self.shown),
+            columns=tuple(self.columns[index] for index in self.shown),
             rows=tuple(tuple(row[index] for index in self.shown) for row in self.rows),
-            numeric=tuple(self.numeric[index] for index in self.shown),
             shown=tuple(range(len(self.shown))),
         )
 

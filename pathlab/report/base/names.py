@@ -21,14 +21,6 @@ LIMITS = {
     Limit.RECEIVING_APPLICATION: "the receiving application",
     Limit.HOST_CPU: "a host's CPU",
 }
-#: Columns of a table that hold words: set flush left, and on a terminal they may continue on the next line.
-TEXT_COLUMNS = frozenset(
-    {
-        *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
-        *("path", "medians within ±5 %", "widest", "within ±5 %", "parameters", "formula", "source"),
-        *("evidence", "trials by limit", "none, because", "limited by", "Verdict"),
-    }
-)
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 

@@ -34,6 +34,7 @@ from pathlab.report.base.tables import build_table
 from pathlab.store.records import CampaignRecord
 from pathlab.study.base.cells import MeasuredCondition
 from pathlab.study.base.registry import ANALYSES
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED
 
 #: Reasons that more trials, or more levels, remove.
@@ -181,7 +182,9 @@ def build_shortfalls(inputs: ReportInputs, shortfalls: Iterable[Shortfall]) -> I
     ]
     if rows:
         note = OPTIONS_NOTE if campaign.text and _has_options(campaign) else None
-        table = build_table("undecided", TITLE, HEADINGS, rows, note=note, words=HEADINGS, keep=HEADINGS)
+        table = build_table(
+            "undecided", TITLE, list_table_columns(HEADINGS, HEADINGS), rows, note=note, keep=HEADINGS
+        )
         yield Section(key="not-decided", title="Not decided yet", blocks=(table,))
 
 

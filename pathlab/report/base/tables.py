@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pathlab.quantities import drop_unit, find_format
-from pathlab.report.base.blocks import Heading, TableBlock
-from pathlab.report.base.names import TEXT_COLUMNS, format_utc
+from pathlab.report.base.blocks import TableBlock
+from pathlab.report.base.names import format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.base.trials import TrialTable, list_values
+from pathlab.table_columns import TableColumn, list_table_columns
 from pathlab.units import NOT_MEASURED, format_window
 
 #: Texts of cells that hold no value.
@@ -23,34 +24,26 @@ LEAST_ROWS = 3
 def build_table(
     name: str,
     title: str,
-    columns: Sequence[str],
+    columns: Sequence[TableColumn],
     rows: Iterable[tuple[str, ...]],
     *,
     note: str | None = None,
-    meanings: Sequence[str] = (),
-    words: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> TableBlock:
     """A table that shows no empty columns; what is the same in every row is said once, in its note.
 
-    The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
-    first and those of ``TEXT_COLUMNS``.
+    The first column stays, and so do those with the headings of ``keep``.
     """
     texts = list(rows)
-    explained = [*meanings, *[""] * (len(columns) - len(meanings))]
-    left = words or {columns[0], *TEXT_COLUMNS}
-    places, constants = _choose_columns(columns, texts, keep)
+    places, constants = _choose_columns([column.heading for column in columns], texts, keep)
     if constants:
         same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
         note = f"{same} {note}" if note else same
     return TableBlock(
         name=name,
         title=title,
-        headings=tuple(
-            Heading(label=label, meaning=meaning) for label, meaning in zip(columns, explained, strict=True)
-        ),
+        columns=tuple(columns),
         rows=tuple(texts),
-        numeric=tuple(label not in left for label in columns),
         note=note,
         constants=tuple(constants),
         shown=tuple(places),
@@ -96,7 +89,7 @@ def build_plan_table(title: str, plan: Sequence[PlanRecord], trials: TrialTable)
         for row in plan
     ]
     headings = ["Order", "Cycle", "Path", *(format_name(name) for name in names), "Outcome"]
-    return build_table("plan", title, headings, rows, words={"Path", "Outcome", "Congestion"})
+    return build_table("plan", title, list_table_columns(headings, {"Path", "Outcome", "Congestion"}), rows)
 
 
 def build_failures_table(title: str, trials: TrialTable) -> TableBlock:
@@ -119,7 +112,7 @@ def build_failures_table(title: str, trials: TrialTable) -> TableBlock:
         )
     ]
     headings = ("Trial", "Cycle", "Path", "Streams × window", "Outcome", "Stage", "Reason")
-    return build_table("failures", title, headings, rows, words=headings[2:])
+    return build_table("failures", title, list_table_columns(headings, headings[2:]), rows)
 
 
 def build_hosts_table(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
@@ -128,7 +121,7 @@ def build_hosts_table(title: str, hosts: Sequence[HostRecord]) -> TableBlock:
     names = sorted(latest)
     keys = list(dict.fromkeys(key for name in names for key in latest[name]))
     rows = [(key, *(latest[name].get(key, NOT_MEASURED) for name in names)) for key in keys]
-    return build_table("hosts", title, ["Fact", *names], rows, words={"Fact", *names})
+    return build_table("hosts", title, list_table_columns(["Fact", *names], {"Fact", *names}), rows)
 
 
 def build_journal_table(title: str, journal: Sequence[JournalRecord]) -> TableBlock:
@@ -143,7 +136,7 @@ def build_journal_table(title: str, journal: Sequence[JournalRecord]) -> TableBl
         for entry in journal
     ]
     headings = ("Time", "What", "Row", "In words")
-    return build_table("journal", title, headings, rows, words={"Time", "What", "In words"})
+    return build_table("journal", title, list_table_columns(headings, {"Time", "What", "In words"}), rows)
 
 
 def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:

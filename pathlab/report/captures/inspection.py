@@ -27,6 +27,7 @@ from pathlab.report.captures.inspection_text import (
 )
 from pathlab.study.captures.captured_tcp import CapturedConnection
 from pathlab.study.captures.inspection import InspectedCapture, Inspection
+from pathlab.table_columns import TableColumn, list_table_columns
 from pathlab.units import NOT_MEASURED, format_rate, format_time, format_volume
 
 COLUMNS = (
@@ -38,6 +39,7 @@ MEANINGS = (
     *("packets", "by D-SACK", "packets, not retransmissions"),
     *("from the capture", "from the capture", "", "the receiver's"),
 )
+ENDS = ("From", "To")
 #: UDP flows in the table, those with most payload.
 UDP_FLOWS_SHOWN = 100
 CHECK_COLUMNS = ("Number", "Engine", "Sender's capture", "Difference")
@@ -99,7 +101,7 @@ def _list_answer(inspection: Inspection) -> Iterator[Block]:
         yield build_table(
             "engine-counters",
             "Sender's capture against the engine's counters",
-            CHECK_COLUMNS,
+            list_table_columns(CHECK_COLUMNS),
             [describe_check(check) for check in inspection.checks],
             note="Both count the whole trial, all streams. Segments of super-packets are counted by the MSS.",
         )
@@ -127,7 +129,7 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
         yield build_table(
             f"udp-flows{suffix}",
             "UDP flows",
-            ("Flow", "From", "To", "Packets", "Payload", "Duration"),
+            list_table_columns(("Flow", "From", "To", "Packets", "Payload", "Duration"), words=ENDS),
             [
                 (
                     str(flow.number),
@@ -139,7 +141,6 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
                 )
                 for flow in capture.udp_flows[:UDP_FLOWS_SHOWN]
             ],
-            words=("From", "To"),
         )
 
 
@@ -151,12 +152,13 @@ def build_connections_table(capture: InspectedCapture, suffix: str = "") -> Tabl
     return build_table(
         f"connections{suffix}",
         "TCP connections",
-        COLUMNS,
+        [
+            TableColumn(heading, left=heading in ENDS, meaning=meaning)
+            for heading, meaning in zip(COLUMNS, MEANINGS, strict=True)
+        ],
         [format_connection(connection) for connection in capture.connections],
         note=note,
-        meanings=MEANINGS,
-        words=("From", "To"),
-        keep=("From", "To"),
+        keep=ENDS,
     )
 
 

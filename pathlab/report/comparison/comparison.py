@@ -44,6 +44,7 @@ from pathlab.study.comparison.rows import (
     find_least_margin_ratio,
 )
 from pathlab.study.measures import Measure
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
@@ -220,4 +221,5 @@ def _build_table(
         headings.insert(-1, "p")
         cells.insert(-1, [format_probability(row.p_value) for row in rows])
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), find_trials(rows)]))
-    return build_table(name, title, headings, zip(*cells, strict=True))
+    columns_shown = list_table_columns(headings, (headings[0], "Verdict"))
+    return build_table(name, title, columns_shown, zip(*cells, strict=True))

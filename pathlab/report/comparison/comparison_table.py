@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.base.names import TEXT_COLUMNS
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.base.trial_flags import PROVISIONAL
 from pathlab.report.comparison.comparison_changes import (
     capitalise_title,
@@ -22,6 +21,7 @@ from pathlab.report.comparison.comparison_names import CellNames, name_cells
 from pathlab.report.comparison.comparison_text import list_notes
 from pathlab.report.comparison.comparison_times import warn_of_times
 from pathlab.study.comparison.rows import ComparisonRow, ResultsComparison
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: What a narrow terminal leaves out; the largest first.
@@ -132,10 +132,10 @@ def _print_table(
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]))
     PrintedTable(
         columns=[
-            PrintedColumn(
+            TableColumn(
                 f"{column.name} {column.unit}".rstrip(),
-                PRIORITIES.get(column.name, 0),
-                left=number == 0 or column.name in TEXT_COLUMNS,
+                priority=PRIORITIES.get(column.name, 0),
+                left=number == 0 or column.name == "Verdict",
                 wraps=number == 0,
             )
             for number, column in enumerate(columns)

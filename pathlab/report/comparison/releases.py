@@ -36,6 +36,7 @@ from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import AGAIN, BUILD, THIS, LevelComparison
 from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
 from pathlab.study.measures import METRICS
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Builds in words, by level.
@@ -144,7 +145,7 @@ def _build_changes_table(comparison: LevelComparison) -> Iterator[Block]:
             yield build_table(
                 f"releases-{label}-{rows[0].metric.name}".replace(" ", "-"),
                 ", ".join(filter(None, [title, *names.shared, find_trials(rows)])),
-                headings,
+                list_table_columns(headings, (headings[0], "Verdict", "verdict", "undecided")),
                 list(zip(*cells, strict=True)),
             )
     text = RULES.format(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.phrases import format_range
 from pathlab.report.base.rate_text import format_median
 from pathlab.report.base.summary import TableGroup, format_more
@@ -12,6 +12,7 @@ from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.report.datagrams.datagram_answers import NamedFlow, is_search, list_flows
 from pathlab.report.datagrams.datagram_text import LIMITS
 from pathlab.study.analyses import Analyses
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_frequency, format_ratio, format_time
 
 EXPLANATION = (
@@ -46,18 +47,20 @@ def _count_trials(flow: NamedFlow) -> str:
 
 COLUMNS: tuple[ItemColumn[NamedFlow], ...] = (
     ItemColumn("Combination", left=True, wraps=True, read=lambda flow: flow.name or "the only one"),
-    ItemColumn("n", 2, read=_count_trials),
-    ItemColumn("Offered", 3, read=_format_offered),
-    ItemColumn("Sent", 4, read=lambda flow: format_frequency(flow.figures.sent_packets_per_s.median)),
+    ItemColumn("n", priority=2, read=_count_trials),
+    ItemColumn("Offered", priority=3, read=_format_offered),
+    ItemColumn(
+        "Sent", priority=4, read=lambda flow: format_frequency(flow.figures.sent_packets_per_s.median)
+    ),
     ItemColumn("Received", read=lambda flow: format_frequency(flow.figures.received_packets_per_s.median)),
-    ItemColumn("Rate", 1, read=lambda flow: format_median(flow.figures.throughput_bits_per_s)),
+    ItemColumn("Rate", priority=1, read=lambda flow: format_median(flow.figures.throughput_bits_per_s)),
     ItemColumn("Loss", read=lambda flow: format_ratio(flow.figures.loss.loss_ratio)),
-    ItemColumn("95 % CI", 2, read=_format_loss_interval),
-    ItemColumn("By host", 1, read=lambda flow: _count(flow.figures.packets.lost_host)),
-    ItemColumn("By path", 1, read=lambda flow: _count(flow.figures.packets.lost_path)),
-    ItemColumn("Reordered", 2, read=lambda flow: format_ratio(flow.figures.reordered.loss_ratio)),
-    ItemColumn("Jitter", 3, read=lambda flow: format_time(flow.figures.jitter_ns.median)),
-    ItemColumn("Limited by", 1, left=True, wraps=True, read=_name_limit),
+    ItemColumn("95 % CI", priority=2, read=_format_loss_interval),
+    ItemColumn("By host", priority=1, read=lambda flow: _count(flow.figures.packets.lost_host)),
+    ItemColumn("By path", priority=1, read=lambda flow: _count(flow.figures.packets.lost_path)),
+    ItemColumn("Reordered", priority=2, read=lambda flow: format_ratio(flow.figures.reordered.loss_ratio)),
+    ItemColumn("Jitter", priority=3, read=lambda flow: format_time(flow.figures.jitter_ns.median)),
+    ItemColumn("Limited by", priority=1, left=True, wraps=True, read=_name_limit),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.base.phrases import CUT_MARK
 from pathlab.report.explorer import figure_csv
 from pathlab.report.explorer.figure import FigureTexts, write_subject
@@ -17,6 +17,7 @@ from pathlab.study.exploration.exploration import (
     Facet,
     PointState,
 )
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED
 
 #: More lines of a table than anyone reads; the rest is in the file that --output writes.
@@ -69,11 +70,11 @@ class ExplorationPrinter:
         """The points of one facet and y column, curve by curve."""
         x = self.found.x
         columns = [
-            PrintedColumn(self.colour or "Curve", left=True, wraps=True),
-            PrintedColumn(x.label if x.ticks else _title(x)),
-            PrintedColumn(_title(y)),
-            PrintedColumn(_name_range(self.found.range), 1, left=True),
-            PrintedColumn("Trials", 2),
+            TableColumn(self.colour or "Curve", left=True, wraps=True),
+            TableColumn(x.label if x.ticks else _title(x)),
+            TableColumn(_title(y)),
+            TableColumn(_name_range(self.found.range), priority=1, left=True),
+            TableColumn("Trials", priority=2),
         ]
         rows = [
             [
@@ -100,12 +101,12 @@ class ExplorationPrinter:
         change = self.texts.name_change()
         unit = f" ({y.unit})" if self.texts.difference and y.unit else ""
         columns = [
-            PrintedColumn("Panel", 1, left=True, wraps=True),
-            PrintedColumn(self.colour or "Curve", left=True, wraps=True),
-            PrintedColumn(self.found.x.label),
-            PrintedColumn(f"{change}{unit}"),
-            PrintedColumn("95 % CI", 1, left=True),
-            PrintedColumn("Trials", 2),
+            TableColumn("Panel", priority=1, left=True, wraps=True),
+            TableColumn(self.colour or "Curve", left=True, wraps=True),
+            TableColumn(self.found.x.label),
+            TableColumn(f"{change}{unit}"),
+            TableColumn("95 % CI", priority=1, left=True),
+            TableColumn("Trials", priority=2),
         ]
         rows = [
             [
@@ -123,7 +124,7 @@ class ExplorationPrinter:
         self._print_table(console, columns, rows, f"{y.label}: {change[0].lower()}{change[1:]}")
 
     def _print_table(
-        self, console: Console, columns: Sequence[PrintedColumn], rows: list[list[str]], title: str
+        self, console: Console, columns: Sequence[TableColumn], rows: list[list[str]], title: str
     ) -> None:
         self.left_out += max(0, len(rows) - ROWS_MAX)
         PrintedTable(columns=columns, rows=rows[:ROWS_MAX], title=title, elsewhere="--output").print_to(

@@ -20,6 +20,7 @@ from pathlab.study.base.cells import Cell, MeasuredCondition
 from pathlab.study.base.registry import AnswerColumn
 from pathlab.study.flows.costs import CellFigures, describe_cell
 from pathlab.study.measures import list_measures
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_window
 
 
@@ -182,19 +183,17 @@ def _build_table(
     rows = [
         (condition.name,) * several + row for condition in conditions for row in _list_rows(table, condition)
     ]
-    labels = ["path"] * several + ["Window", "Streams", *(column.heading for column in table.columns)]
-    meanings = ["source, destination and setting"] * several
-    meanings += [
-        "requested, per stream",
-        "connections of a trial",
-        *(column.meaning for column in table.columns),
+    columns = [
+        *[TableColumn("path", left=True, meaning="source, destination and setting")] * several,
+        TableColumn("Window", left=not several, meaning="requested, per stream"),
+        TableColumn("Streams", meaning="connections of a trial"),
+        *table.columns,
     ]
     yield build_table(
         f"{table.name}{suffix}",
         title,
-        labels,
+        columns,
         rows,
-        meanings=meanings,
         note=PROVISIONAL_EXPLANATION if is_provisional else table.note,
     )
 

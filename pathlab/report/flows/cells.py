@@ -42,6 +42,7 @@ from pathlab.study.base.cells import MeasuredCondition
 from pathlab.study.base.registry import ANALYSES
 from pathlab.study.flows.throughput import StreamsVsWindows, find_largest_difference
 from pathlab.study.measures import list_measures
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Most pairs that are named along the axis; more are numbered as in the table.
@@ -141,7 +142,7 @@ def _build_costs_table(inputs: ReportInputs, condition: MeasuredCondition) -> It
     yield build_table(
         f"streams-windows-costs-{condition.number}",
         f"Costs of more streams and of larger windows: {condition.name}",
-        ("pair", "streams : windows", *(measure.heading for measure in measures)),
+        list_table_columns(("pair", "streams : windows", *(measure.heading for measure in measures))),
         rows,
         note="Median of more streams : of larger windows; in brackets the Hodges–Lehmann shift within cycles "
         "and its 95 % CI, above 0 where more streams have more of it.",

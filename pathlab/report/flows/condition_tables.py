@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.names import format_granted
 from pathlab.report.base.phrases import format_bounded_time
 from pathlab.report.base.rate_text import format_median
@@ -13,6 +13,7 @@ from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.study.analyses import Analyses
 from pathlab.study.base.cells import Cell, MeasuredCondition
 from pathlab.study.flows.costs import describe_cell
+from pathlab.table_columns import TableColumn
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -27,17 +28,17 @@ EXPLANATION = (
     "Granted: Linux reports double the usable size."
 )
 CELL_COLUMNS = (
-    PrintedColumn("Streams"),
-    PrintedColumn("Window", constant="Window {}"),
-    PrintedColumn("Granted", 6, constant="granted {}"),
-    PrintedColumn("Effective", 7),
-    PrintedColumn("Throughput"),
-    PrintedColumn("UDP loss", 2),
-    PrintedColumn("Jitter", 5),
-    PrintedColumn("dRTT", 1),
-    PrintedColumn("Loss", 3, constant="probe loss under load {}"),
-    PrintedColumn("Retr.", 4, constant="{} retransmissions"),
-    PrintedColumn("n", constant="n = {}"),
+    TableColumn("Streams"),
+    TableColumn("Window", constant="Window {}"),
+    TableColumn("Granted", priority=6, constant="granted {}"),
+    TableColumn("Effective", priority=7),
+    TableColumn("Throughput"),
+    TableColumn("UDP loss", priority=2),
+    TableColumn("Jitter", priority=5),
+    TableColumn("dRTT", priority=1),
+    TableColumn("Loss", priority=3, constant="probe loss under load {}"),
+    TableColumn("Retr.", priority=4, constant="{} retransmissions"),
+    TableColumn("n", constant="n = {}"),
 )
 #: What UDP does not have.
 OF_TCP = ("Effective", "Retr.")

@@ -41,6 +41,7 @@ from pathlab.study.base.answer import Spread
 from pathlab.study.base.cells import Cell, MeasuredCondition, find_extremes
 from pathlab.study.base.selection import LAB_FLAGS
 from pathlab.study.flows.costs import CPU_PARTS
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_bytes, format_r_squared, format_rate
 
 ENDS = ("sender", "receiver")
@@ -208,7 +209,7 @@ def _build_products_table(condition: MeasuredCondition) -> Iterator[Block]:
     yield build_table(
         f"cpu-products-{condition.number}",
         f"CPU at the same total window: {condition.name}",
-        ("total window", "combination", "n", "throughput", *columns, "CPU-s/GB"),
+        list_table_columns(("total window", "combination", "n", "throughput", *columns, "CPU-s/GB")),
         rows,
         note="Medians over trials; CPU % of the engine while it carries the throughput, one core is 100.",
     )

@@ -29,6 +29,7 @@ from pathlab.report.plots.model import Axis, Layer, Scale
 from pathlab.study.base.answer import Answer
 from pathlab.study.base.cells import Cell, MeasuredCondition
 from pathlab.study.base.registry import ANALYSES
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_rate, format_ratio, format_time, format_window
 
 DURATION = of.Quantity(label="Duration", take=lambda sample: sample.get("duration_ns") / 1e9)
@@ -133,7 +134,7 @@ def _build_cells_table(inputs: ReportInputs, conditions: Conditions) -> Iterator
     yield build_table(
         f"durations-{number}",
         f"Throughput by duration: {where}",
-        ("combination", "duration", "n", "throughput, median"),
+        list_table_columns(("combination", "duration", "n", "throughput, median")),
         rows,
         note=format_note(answers, conditions=conditions),
     )

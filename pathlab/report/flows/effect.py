@@ -47,6 +47,7 @@ from pathlab.study.flows.delay import (
     VariabilityFigures,
     describe_variability,
 )
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_r_squared, format_rate, format_ratio
 
 #: Fewest trials for a line or a distribution.
@@ -226,7 +227,7 @@ def _build_variability_table(inputs: ReportInputs) -> Iterator[Block]:
             )
     if rows:
         columns = ("path", "probes", "n", "mean", "median", "IQR", "max", f"trials with RV ≤ {STEADY}")
-        yield build_table("variability-table", VARIABILITY, columns, rows)
+        yield build_table("variability-table", VARIABILITY, list_table_columns(columns), rows)
 
 
 def _is_shown(condition: MeasuredCondition) -> bool:

@@ -26,6 +26,7 @@ from pathlab.report.base.tables import build_table
 from pathlab.report.plots.model import Axis, Bars, Curve, Layer, Panel
 from pathlab.study.base.cells import MeasuredCondition
 from pathlab.study.flows.delay import QuantitySpread
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_r_squared
 
 #: The quantities that are counted, by their names in answers: the figure's key, its title, the quantity.
@@ -135,7 +136,10 @@ def _build_fits_table(inputs: ReportInputs, condition: MeasuredCondition) -> Ite
     yield build_table(
         f"distribution-fits-{condition.number}",
         f"Distributions and their fits: {condition.name}",
-        ("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"),
+        list_table_columns(
+            ("quantity", "fit", "parameters", "ΔAIC", "KS or R²", "undecided"),
+            words=("quantity", "parameters", "undecided"),
+        ),
         rows,
         note="Distributions: maximum likelihood, smallest AIC first, KS distance. Fits to 20 bins: R².",
     )

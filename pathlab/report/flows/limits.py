@@ -9,8 +9,8 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.quantities import drop_unit
-from pathlab.report.base.answer_table import format_row, list_headings
-from pathlab.report.base.answer_tables import LONG_ROWS, format_note, list_answer_tables
+from pathlab.report.base.answer_table import format_row
+from pathlab.report.base.answer_tables import LONG_ROWS, format_note, list_answer_tables, name_rows
 from pathlab.report.base.blocks import Block, Question
 from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.base.lazy import (
@@ -34,6 +34,7 @@ from pathlab.study.base.cells import MeasuredCondition
 from pathlab.study.base.registry import ANALYSES
 from pathlab.study.base.selection import LAB_FLAGS
 from pathlab.study.flows.limits import CellLimit
+from pathlab.table_columns import TableColumn
 
 UNDECIDED = "undecided"
 TITLE = "Limits of the throughput"
@@ -121,7 +122,7 @@ def _build_evidence_table(inputs: ReportInputs, condition: MeasuredCondition) ->
         yield build_table(
             f"limits-table-{condition.number}",
             f"Limit of each combination: {condition.name}",
-            (*list_headings(entry)[:-1], "evidence", "undecided"),
+            name_rows((*entry.columns[:-1], TableColumn("evidence", left=True), entry.columns[-1])),
             rows,
             note=f"{EVIDENCE_NOTE} {note}" if note else EVIDENCE_NOTE,
         )

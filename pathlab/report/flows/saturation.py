@@ -44,6 +44,7 @@ from pathlab.report.flows.views import build_streams_axis
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.study.base.answer import Answer
 from pathlab.study.base.cells import MeasuredCondition
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
 
 #: Points of a fitted curve and its bands.
@@ -283,7 +284,7 @@ def _build_models_table(inputs: ReportInputs, condition: MeasuredCondition) -> I
         yield build_table(
             f"saturation-models-{condition.number}",
             f"Models of saturation: {condition.name}",
-            columns,
+            list_table_columns(columns, ("window", "model", "formula", "parameters", "undecided")),
             rows,
             note="Akaike weights. Parameters have a 95 % CI where one model has 90 % of the weight.",
         )

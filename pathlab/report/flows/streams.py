@@ -33,6 +33,7 @@ from pathlab.report.flows.recommendation_text import (
 )
 from pathlab.study.base.answer import Answer
 from pathlab.study.flows.recommendation import Recommendation
+from pathlab.table_columns import list_table_columns
 
 Answers = Sequence[Answer[Recommendation]]
 
@@ -111,10 +112,8 @@ def _list_per_condition(
 
 def _build_table(answers: Answers) -> Iterator[Block]:
     rows = (shorten_recommendation(answer.result) for answer in answers)
-    words = set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}
-    yield build_table(
-        "answers", "Every path and setting", SHORT_HEADINGS, rows, words=words, keep=SHORT_HEADINGS
-    )
+    columns = list_table_columns(SHORT_HEADINGS, set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"})
+    yield build_table("answers", "Every path and setting", columns, rows, keep=SHORT_HEADINGS)
 
 
 TOPIC = Topic(

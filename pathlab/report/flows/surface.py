@@ -29,6 +29,7 @@ from pathlab.report.base.tables import build_table
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
 from pathlab.report.plots.style import INK_SLOT
 from pathlab.study.base.cells import Cell, MeasuredCondition, find_extremes
+from pathlab.table_columns import list_table_columns
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time, format_window
 
 #: Cells that make a surface: as many as it has parameters, and one.
@@ -178,7 +179,7 @@ def _build_products_table(condition: MeasuredCondition) -> Iterator[Block]:
         yield build_table(
             f"products-{condition.number}",
             f"Combinations with the same total window: {condition.name}",
-            ("Total window", "combinations", "medians"),
+            list_table_columns(("Total window", "combinations", "medians")),
             rows,
         )
 

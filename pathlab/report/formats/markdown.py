@@ -141,8 +141,8 @@ def _write_figure(plot: Plot, figures: str, depth: int) -> Iterator[str]:
 
 
 def _write_table(table: TableBlock) -> Iterator[str]:
-    yield _row([heading.label for heading in table.headings])
-    yield "|" + "|".join("---:" if numeric else "---" for numeric in table.numeric) + "|"
+    yield _row([column.heading for column in table.columns])
+    yield "|" + "|".join("---" if column.has_words else "---:" for column in table.columns) + "|"
     for row in table.rows[:ROWS_SHOWN]:
         yield _row(row)
     yield ""

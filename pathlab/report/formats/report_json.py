@@ -51,7 +51,6 @@ TYPES: Mapping[type[Block], str] = {
     Bullets: "bullets",
     Facts: "facts",
     Preformatted: "preformatted",
-    TableBlock: "table",
 }
 
 
@@ -96,10 +95,27 @@ def _describe_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     return [_describe_block(block) for block in blocks]
 
 
+def _describe_table(table: TableBlock) -> dict[str, Any]:
+    columns = table.columns
+    return {
+        "type": "table",
+        "name": table.name,
+        "title": table.title,
+        "headings": [{"label": column.heading, "meaning": column.meaning} for column in columns],
+        "rows": encode(table.rows),
+        "numeric": [not column.has_words for column in columns],
+        "note": table.note,
+        "constants": encode(table.constants),
+        "shown": encode(table.shown),
+    }
+
+
 def _describe_block(block: Block) -> dict[str, Any]:
     """Type and fields of a block; those of a figure with its numbers."""
     if isinstance(block, Fold):
         return {"type": "fold", "title": block.title, "blocks": _describe_blocks(block.blocks)}
+    if isinstance(block, TableBlock):
+        return _describe_table(block)
     if not isinstance(block, Plot):
         return {"type": TYPES[type(block)], **encode(block)}
     ready = prepare_plot(block)

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.planning.loss_search import RateVerdict
-from pathlab.printed_table import list_rows
 from pathlab.report.base.blocks import Block, Bullets, Paragraph
 from pathlab.report.base.inputs import ReportInputs
 from pathlab.report.base.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
@@ -29,6 +28,7 @@ from pathlab.report.lossless.lossless_text import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
 from pathlab.study.base.answer import Answer
 from pathlab.study.lossless.lossless_rate import LosslessRate, TriedRate
+from pathlab.table_columns import list_rows, list_table_columns
 from pathlab.units import format_rate, format_ratio
 
 PERCENT = 100
@@ -75,7 +75,7 @@ def _write_answers(inputs: ReportInputs) -> Iterator[Block]:
         yield build_table(
             "lossless-rates",
             f"Highest rate with a loss of at most {format_ratio(answers[0].result.limit_ratio)}",
-            ANSWER_HEADINGS,
+            list_table_columns(ANSWER_HEADINGS),
             [_format_answer(answer.result) for answer in answers],
             keep=ANSWER_HEADINGS[:2],
         )
@@ -176,24 +176,20 @@ def _draw_free(label: str, rates: list[TriedRate], size: float, slot: int, *, le
 def _build_rates_table(answer: Answer[LosslessRate], number: int) -> Iterator[Block]:
     result = answer.result
     columns = list_rate_columns(result.searches)
-    headings = [column.heading for column in columns]
     yield build_table(
         f"lossless-rates-{number}",
         f"Rates tried: {result.name}",
-        headings,
+        columns,
         list_rows(columns, result.rates),
-        meanings=[column.meaning for column in columns],
-        words=("Verdict",),
-        keep=headings[:4],
+        keep=[column.heading for column in columns[:4]],
         note=describe_excluded(answer) or None,
     )
     if result.searches > 1:
         yield build_table(
             f"lossless-cycles-{number}",
             f"Search of each cycle: {result.name}",
-            ("Cycle", "Trials", "Answer"),
+            list_table_columns(("Cycle", "Trials", "Answer"), words=("Answer",)),
             [(str(cycle.cycle + 1), str(cycle.trials), cycle.text) for cycle in result.cycles],
-            words=("Answer",),
             keep=("Cycle", "Trials", "Answer"),
         )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pathlab.analysis.planning.loss_search import RateVerdict
-from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.phrases import format_count, format_interval
 from pathlab.report.base.summary import AnswerText, TableGroup, format_more
 from pathlab.study.analyses import Analyses
 from pathlab.study.base.answer import Answer
 from pathlab.study.lossless.lossless_rate import LosslessRate, TriedRate
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 
 #: Combinations whose rates have a table on a terminal.
@@ -39,7 +40,7 @@ def list_rate_columns(searches: int) -> tuple[ItemColumn[TriedRate], ...]:
         ItemColumn("Loss", read=lambda rate: format_ratio(rate.loss_ratio), meaning="of all packets sent"),
         ItemColumn(
             "CI",
-            1,
+            priority=1,
             read=lambda rate: format_interval(rate.interval_ratio, format_ratio),
             meaning="of the loss, at the confidence of a single check",
         ),
@@ -52,38 +53,38 @@ def list_rate_columns(searches: int) -> tuple[ItemColumn[TriedRate], ...]:
         ),
         ItemColumn(
             "Path",
-            3,
+            priority=3,
             read=lambda rate: _format_packets(rate.path_lost),
             meaning="packets lost on the path",
         ),
         ItemColumn(
             "Host",
-            3,
+            priority=3,
             read=lambda rate: _format_packets(rate.host_lost),
             meaning="packets lost by the receiving host",
         ),
         ItemColumn(
             "Refused",
-            5,
+            priority=5,
             constant="refused by the sender: {}",
             read=lambda rate: _format_packets(rate.refused),
             meaning="packets that the sending host's kernel refused",
         ),
         ItemColumn(
             "Reordered",
-            4,
+            priority=4,
             constant="reordered: {}",
             read=lambda rate: _format_packets(rate.reordered),
             meaning="packets that arrived after a later one",
         ),
         ItemColumn(
             "Sender too slow",
-            4,
+            priority=4,
             constant=sender_slow,
             read=lambda rate: str(rate.short),
             meaning="trials in which the sender did not reach the rate; excluded from the loss",
         ),
-        ItemColumn("n", 2, read=lambda rate: str(rate.trials), meaning="trials"),
+        ItemColumn("n", priority=2, read=lambda rate: str(rate.trials), meaning="trials"),
     )
 
 

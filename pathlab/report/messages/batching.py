@@ -28,6 +28,7 @@ from pathlab.study.base.answer import Answer, Answers
 from pathlab.study.messages.batching import BatchingGain, describe_sending
 from pathlab.study.messages.combination_names import LONE
 from pathlab.study.messages.message_rates import MESSAGE_SIZE
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
 
 Gain = Answer[BatchingGain]
@@ -179,7 +180,7 @@ def _build_gains_table(group: CurveGroup[Gain]) -> Iterator[Block]:
     yield build_table(
         f"batching-gains-{group.number}",
         f"{TITLE}: {group.title}",
-        ("curve", "size", "pairs", "gain", "95 % CI", "time of a batch", "added delay"),
+        list_table_columns(("curve", "size", "pairs", "gain", "95 % CI", "time of a batch", "added delay")),
         rows,
         note=format_note([curve.found for curve in group.curves], None, group.conditions),
     )

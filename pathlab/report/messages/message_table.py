@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.phrases import format_interval
 from pathlab.report.base.summary import TableGroup, format_more
 from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION, count_flags
@@ -22,6 +22,7 @@ from pathlab.study.base.selection import LAB_FLAGS, Sample, choose_evenly
 from pathlab.study.messages.combination_names import find_naming, name_message_combination
 from pathlab.study.messages.message_rates import MESSAGE_SIZE
 from pathlab.study.messages.message_setups import MESSAGE_RATE
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
 
 #: Rows of one table; of more sizes than they hold, some are chosen.
@@ -29,25 +30,25 @@ ROWS_MAX = 24
 EXPLANATION = "Medians of n usable trials; CPU/message: CPU time per message, sender/receiver"
 OF_REPLIES = "round trips: of the n trials that kept the offered rate"
 _IDENTITY = (
-    PrintedColumn("Size", constant="messages of {}"),
-    PrintedColumn("Combination", left=True, wraps=True, constant="{}"),
-    PrintedColumn("Offered", constant="offered {}"),
+    TableColumn("Size", constant="messages of {}"),
+    TableColumn("Combination", left=True, wraps=True, constant="{}"),
+    TableColumn("Offered", constant="offered {}"),
 )
 _RATES = (
-    PrintedColumn("Messages"),
-    PrintedColumn("95 % CI", 2),
-    PrintedColumn("Throughput", 3),
+    TableColumn("Messages"),
+    TableColumn("95 % CI", priority=2),
+    TableColumn("Throughput", priority=3),
 )
 _ROUND_TRIPS = (
-    PrintedColumn("Achieved", 3),
-    PrintedColumn("Median"),
-    PrintedColumn("p99"),
-    PrintedColumn("95 % CI of p99", 4),
-    PrintedColumn("p99.9", 2),
+    TableColumn("Achieved", priority=3),
+    TableColumn("Median"),
+    TableColumn("p99"),
+    TableColumn("95 % CI of p99", priority=4),
+    TableColumn("p99.9", priority=2),
 )
-_COST = (PrintedColumn("CPU/message", 5), PrintedColumn("n", 1, constant="n = {}"))
+_COST = (TableColumn("CPU/message", priority=5), TableColumn("n", priority=1, constant="n = {}"))
 #: Columns of the table without and with replies.
-MESSAGE_COLUMNS: Mapping[bool, Sequence[PrintedColumn]] = {
+MESSAGE_COLUMNS: Mapping[bool, Sequence[TableColumn]] = {
     False: (*_IDENTITY, *_RATES, *_COST),
     True: (*_IDENTITY, *_ROUND_TRIPS, *_COST),
 }

@@ -19,11 +19,15 @@ from pathlab.study.messages.message_choice import (
     Shortcoming,
 )
 from pathlab.study.messages.message_latency import MessageLatency
+from pathlab.table_columns import TableColumn, list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
 
 #: Sizes that are named of a path.
 SIZES_NAMED = 3
-CHOICE_HEADINGS = ("combination", "offered", "p99", "CPU/message", "CPU ratio", "verdict")
+CHOICE_COLUMNS = (
+    *list_table_columns(("combination", "offered", "p99", "CPU/message", "CPU ratio")),
+    TableColumn("verdict", wraps=True),
+)
 
 
 class Path(Protocol):
@@ -163,7 +167,7 @@ def _format_achieved(figures: LoadFigures) -> str:
 
 
 def list_choice_rows(choice: MessageChoice) -> list[tuple[str, ...]]:
-    """A row for each candidate, the recommended one first; ``CHOICE_HEADINGS`` names the columns."""
+    """A row for each candidate, the recommended one first; its cells are those of ``CHOICE_COLUMNS``."""
     return [_build_row(choice, candidate) for candidate in choice.candidates]
 
 

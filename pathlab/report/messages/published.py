@@ -14,6 +14,7 @@ from pathlab.report.messages.size_text import SizeGroup
 from pathlab.report.plots.model import Curve
 from pathlab.study.comparison.references import ReferenceRow, compare_column, find_published
 from pathlab.study.messages.message_rates import MESSAGES
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate
 
 NOTE = (
@@ -60,10 +61,11 @@ def build_published_table(group: SizeGroup) -> Iterator[Block]:
         yield build_table(
             f"published-{group.number}",
             f"Own throughput and published figures: {group.title}",
-            ("curve", "published", "size", "own", "figure", "ratio"),
+            list_table_columns(
+                ("curve", "published", "size", "own", "figure", "ratio"), words=("curve", "published")
+            ),
             rows,
             note=NOTE,
-            words=("curve", "published"),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.phrases import format_factor, format_interval
 from pathlab.report.base.summary import TableGroup, format_more
 from pathlab.report.multipath.multipath_remarks import format_hash_test, format_share
@@ -13,6 +13,7 @@ from pathlab.study.analyses import Analyses
 from pathlab.study.base.answer import Answer
 from pathlab.study.multipath.member_shares import MemberShares
 from pathlab.study.multipath.multipath import MeasuredBond
+from pathlab.table_columns import TableColumn
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 
 #: Rows of one table.
@@ -22,17 +23,17 @@ EXPLANATION = (
     "cycle; 95 % CI corrected for all rows (Holm). Shares: of what the sender sent over each link."
 )
 _COLUMNS = (
-    PrintedColumn("Bond", left=True, wraps=True),
-    PrintedColumn("Combination", left=True, wraps=True, constant="{}"),
-    PrintedColumn("Throughput", 1),
-    PrintedColumn("× best"),
-    PrintedColumn("95 % CI", 2),
-    PrintedColumn("Verdict", left=True),
-    PrintedColumn("Efficiency", 3),
-    PrintedColumn("95 % CI ", 5),
-    PrintedColumn("Shares", 4, left=True),
-    PrintedColumn("Hash", 6, left=True, wraps=True),
-    PrintedColumn("n", 7, constant="n = {}"),
+    TableColumn("Bond", left=True, wraps=True),
+    TableColumn("Combination", left=True, wraps=True, constant="{}"),
+    TableColumn("Throughput", priority=1),
+    TableColumn("× best"),
+    TableColumn("95 % CI", priority=2),
+    TableColumn("Verdict", left=True),
+    TableColumn("Efficiency", priority=3),
+    TableColumn("95 % CI ", priority=5),
+    TableColumn("Shares", priority=4, left=True),
+    TableColumn("Hash", priority=6, left=True, wraps=True),
+    TableColumn("n", priority=7, constant="n = {}"),
 )
 
 

@@ -25,11 +25,15 @@ from pathlab.report.base.quantities import choose_unit
 from pathlab.report.base.tables import build_table
 from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Scale
 from pathlab.study.paths.surveys import CHANGE, SURVEY, Survey, list_surveys
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_r_squared, format_rate, format_ratio, format_time
 
-COLUMNS = (
-    *("hop", "address", "RTT min", "RTT median", "Loss"),
-    *("capacity", "95 % CI", "R²", "latency", "undecided"),
+COLUMNS = list_table_columns(
+    (
+        *("hop", "address", "RTT min", "RTT median", "Loss"),
+        *("capacity", "95 % CI", "R²", "latency", "undecided"),
+    ),
+    words=("hop", "undecided"),
 )
 #: Most hops that are named along the axis by their addresses: in a report, and in a file of the path alone.
 NAMED_HOPS, NAMED_HOPS_ALONE = 3, 6

@@ -42,6 +42,7 @@ from pathlab.study.base.answer import Answer
 from pathlab.study.messages.message_latency import MessageLatency
 from pathlab.study.technologies.technology_overhead import TechnologyOverhead
 from pathlab.study.technologies.technology_round_trips import TechnologyRoundTrips
+from pathlab.table_columns import TableColumn, list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_time
 
 FACTS_TITLE = "The technologies"
@@ -50,16 +51,24 @@ _HEADINGS = (
     *("Technology", "Minimum", "Mean", "Maximum", *QUANTILES, "CPU, asking", "CPU, answering"),
     *("95 % CI of p50", "In addition", "Language", "Trials"),
 )
-_OVERHEAD_HEADINGS = (
-    *("Technology", "Size", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Share of the language"),
-    *("Pairs", "Undecided"),
+_OVERHEAD_COLUMNS = list_table_columns(
+    (
+        *("Technology", "Size", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Share of the language"),
+        *("Pairs", "Undecided"),
+    ),
+    words={"Technology", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Undecided"},
 )
+_FACTS = ("Technology", "Language", "In addition", "Without", "Versions", "Settings")
 _MEANINGS = {
     "p50": "median of the trials' medians",
     "In addition": "what it does besides carrying the message, and what it leaves out",
     "CPU, asking": "CPU time per request of the end that asks",
     "CPU, answering": "CPU time per request of the end that answers, a broker with its responder",
 }
+_WORDS = {"Technology", "95 % CI of p50", "In addition", "Language"}
+_COLUMNS = tuple(
+    TableColumn(heading, left=heading in _WORDS, meaning=_MEANINGS.get(heading, "")) for heading in _HEADINGS
+)
 
 
 def list_opening_technologies(inputs: ReportInputs) -> Iterator[LazyBlock]:
@@ -106,11 +115,9 @@ def _build_round_trips_table(setting: TechnologySetting, size: int) -> Iterator[
     yield build_table(
         _name("round-trips", setting, size),
         f"Round trips by technology, {setting.describe(size)}",
-        _HEADINGS,
+        _COLUMNS,
         [_describe_row(row) for row in rows],
         note=" ".join(_list_notes(rows)),
-        meanings=[_MEANINGS.get(heading, "") for heading in _HEADINGS],
-        words={"Technology", "95 % CI of p50", "In addition", "Language"},
         keep=(*_HEADINGS[:5], "In addition"),
     )
 
@@ -166,7 +173,7 @@ def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
         yield build_table(
             f"overheads-{setting.number}",
             ", ".join(filter(None, ("Factor over the transport beneath", setting.name))),
-            _OVERHEAD_HEADINGS,
+            _OVERHEAD_COLUMNS,
             [_describe_overhead(overhead) for overhead in overheads],
             note=(
                 "In pairs of a cycle, over the transport of PathLab's engine with the least median, of the "
@@ -175,7 +182,6 @@ def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
                 "the least. Share of the language: of the time added to the median, what a program of the "
                 "same language with its standard library alone adds over the same kind of transport."
             ),
-            words={"Technology", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Undecided"},
             keep=("Size",),
         )
 
@@ -206,7 +212,7 @@ def _build_technologies_table(setting: TechnologySetting) -> Iterator[Block]:
     yield build_table(
         f"technology-facts-{setting.number}",
         FACTS_TITLE,
-        ("Technology", "Language", "In addition", "Without", "Versions", "Settings"),
+        list_table_columns(_FACTS, _FACTS),
         [
             (
                 item.technology,
@@ -219,7 +225,6 @@ def _build_technologies_table(setting: TechnologySetting) -> Iterator[Block]:
             for item in result.values()
         ],
         note="In addition: what it does besides carrying the message. Settings: as both ends read them back.",
-        words={"Technology", "Language", "In addition", "Without", "Versions", "Settings"},
     )
 
 

@@ -22,6 +22,7 @@ from pathlab.report.technologies.load_text import describe_load_rates, describe_
 from pathlab.report.technologies.technology_figures import draw_loads
 from pathlab.study.base.trials import Condition
 from pathlab.study.technologies.background import LOADED, LoadedRoundTrips, name_level
+from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
 
 LOAD_RULES = (
@@ -121,13 +122,12 @@ def _build_loads_table(group: LoadGroup) -> Iterator[Block]:
     yield build_table(
         f"loaded-table-{group.number}",
         _title_loads(rows[0]),
-        headings,
+        list_table_columns(headings, headings),
         [
             (name, text, *(cells.get((name, level), NOT_MEASURED) for level in levels))
             for name, text in base.items()
         ],
         note=" ".join(filter(None, (most, describe_load_rates(rows), describe_weak_loads(rows)))),
-        words=headings,
         keep=headings,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
+from pathlab.printed_table import PrintedTable
 from pathlab.report.base.summary import TableGroup, format_more
 from pathlab.report.messages.message_text import name_path
 from pathlab.report.technologies.technology_text import (
@@ -17,6 +17,7 @@ from pathlab.report.technologies.technology_text import (
 from pathlab.study.analyses import Analyses
 from pathlab.study.technologies.technology_overhead import TechnologyOverhead
 from pathlab.study.technologies.technology_round_trips import TechnologyRoundTrips
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_bytes, format_time
 
 EXPLANATION = (
@@ -56,13 +57,13 @@ _COLUMNS: tuple[ItemColumn[_TechnologyRow], ...] = (
     ItemColumn("Technology", left=True, wraps=True, read=lambda row: row.found.technology),
     ItemColumn("Median", read=lambda row: format_time(row.found.median_ns.median)),
     ItemColumn("× beneath", left=True, wraps=True, read=lambda row: row.factor),
-    ItemColumn("p99", 3, read=lambda row: format_time(row.find_quantile(0.99))),
-    ItemColumn("p99.9", 5, read=lambda row: format_time(row.find_quantile(0.999))),
-    ItemColumn("Minimum", 1, read=lambda row: format_time(row.found.least_ns)),
-    ItemColumn("Mean", 4, read=lambda row: format_time(row.found.mean_ns)),
-    ItemColumn("Maximum", 2, read=lambda row: format_time(row.found.most_ns)),
-    ItemColumn("CPU asking/answering", 6, read=lambda row: row.cpu),
-    ItemColumn("n", 7, constant="n = {}", read=lambda row: str(row.found.trials)),
+    ItemColumn("p99", priority=3, read=lambda row: format_time(row.find_quantile(0.99))),
+    ItemColumn("p99.9", priority=5, read=lambda row: format_time(row.find_quantile(0.999))),
+    ItemColumn("Minimum", priority=1, read=lambda row: format_time(row.found.least_ns)),
+    ItemColumn("Mean", priority=4, read=lambda row: format_time(row.found.mean_ns)),
+    ItemColumn("Maximum", priority=2, read=lambda row: format_time(row.found.most_ns)),
+    ItemColumn("CPU asking/answering", priority=6, read=lambda row: row.cpu),
+    ItemColumn("n", priority=7, constant="n = {}", read=lambda row: str(row.found.trials)),
 )
 
 

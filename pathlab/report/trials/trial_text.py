@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.printed_table import PrintedParagraph, PrintedTable
 from pathlab.report.base.names import format_loss, format_utc
 from pathlab.report.base.phrases import format_bounded_time
 from pathlab.report.base.rate_text import format_steadiness
@@ -26,6 +26,7 @@ from pathlab.study.flows.streams import (
     measure_upper_rtt,
     summarise_streams,
 )
+from pathlab.table_columns import TableColumn
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -37,25 +38,25 @@ from pathlab.units import (
 )
 
 STREAM_COLUMNS = (
-    PrintedColumn("Stream"),
-    PrintedColumn("Received", 2),
-    PrintedColumn("Rate"),
-    PrintedColumn("Share", 1),
-    PrintedColumn("Retransmissions", 3),
-    PrintedColumn("Last RTT", 4),
-    PrintedColumn("Max in flight", 5),
+    TableColumn("Stream"),
+    TableColumn("Received", priority=2),
+    TableColumn("Rate"),
+    TableColumn("Share", priority=1),
+    TableColumn("Retransmissions", priority=3),
+    TableColumn("Last RTT", priority=4),
+    TableColumn("Max in flight", priority=5),
 )
 #: Of the sender's intervals, where the receiver's were not recorded.
 SENT_COLUMNS = tuple(
     replace(item, heading="Sent") if item.heading == "Received" else item for item in STREAM_COLUMNS
 )
 RTT_COLUMNS = (
-    PrintedColumn("RTT", left=True),
-    PrintedColumn("min", 2),
-    PrintedColumn("median"),
-    PrintedColumn("mean", 3),
-    PrintedColumn("p95", 1),
-    PrintedColumn("Loss", 1, wraps=True),
+    TableColumn("RTT", left=True),
+    TableColumn("min", priority=2),
+    TableColumn("median"),
+    TableColumn("mean", priority=3),
+    TableColumn("p95", priority=1),
+    TableColumn("Loss", priority=1, wraps=True),
 )
 
 

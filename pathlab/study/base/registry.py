@@ -23,6 +23,7 @@ from pathlab.study.base.analysis_choice import choose_known_names
 from pathlab.study.base.answer import Answer, Answers, StudyOptions
 from pathlab.study.base.cells import MeasuredCondition, list_conditions
 from pathlab.study.base.trials import StudySource, TrialTable, is_searching, read_study_trials
+from pathlab.table_columns import TableColumn
 
 #: The end of a column's path that is the median of a spread.
 MEDIAN = ".median"
@@ -32,21 +33,18 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerColumn:
-    """One column of an analysis's table: its heading, and what of an answer is shown in it.
+class AnswerColumn(TableColumn):
+    """One column of an analysis's table, with what of an answer is shown in it.
 
     ``source`` is a path in the answer's ``result`` (``capacity``, ``fits.0.weight_ratio``), ``selection.…``
     of the answer itself, ``part`` (the combination, window or quantity), or a function of the answer.
     ``unit`` is that of the figure; None: by the names in the path. ``detail`` is the path of what is shown in
-    brackets behind it, such as the interval of a figure that does not hold its own. ``meaning`` explains the
-    heading.
+    brackets behind it, such as the interval of a figure that does not hold its own.
     """
 
-    heading: str
     source: str | Callable[[Answer[Any]], Any]
     unit: str | None = None
     detail: str | None = None
-    meaning: str = ""
 
     def read(self, answer: Answer[Any]) -> Any:
         """The value of one answer; None where it was not measured, the answer itself for ``part``."""
@@ -75,7 +73,7 @@ class AnswerColumn:
 
 
 #: The column with the reason why a result is undecided; empty where it is decided.
-UNDECIDED = AnswerColumn("undecided", "undecided")
+UNDECIDED = AnswerColumn("undecided", "undecided", wraps=True)
 
 
 def _follow(answer: Answer[Any], path: str) -> Any:

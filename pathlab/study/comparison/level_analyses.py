@@ -29,8 +29,8 @@ class LevelAnalyses(AnalysesBase):
         AnswerColumn("ratio", "ratio", "factor"),
         AnswerColumn("95 % CI (Holm)", "interval", "factor"),
         AnswerColumn("noise", "noise_ratio", "factor", detail="noise_interval"),
-        AnswerColumn("verdict", "verdict"),
-        AnswerColumn("undecided", "reason"),
+        AnswerColumn("verdict", "verdict", wraps=True),
+        AnswerColumn("undecided", "reason", wraps=True),
         per="combination and metric",
     )
     def releases(self, factor: str | None = None) -> Iterable[Answer[ReleaseRatio]]:
@@ -49,8 +49,8 @@ class LevelAnalyses(AnalysesBase):
         AnswerColumn("pairs", "pairs"),
         AnswerColumn("cost", "cost_ratio"),
         AnswerColumn("95 % CI (Holm)", "interval_ratio"),
-        AnswerColumn("verdict", "verdict"),
-        AnswerColumn("undecided", "reason"),
+        AnswerColumn("verdict", "verdict", wraps=True),
+        AnswerColumn("undecided", "reason", wraps=True),
         per="combination and level of recording",
     )
     def observer_cost(self) -> Iterable[Answer[RecordingCost]]:

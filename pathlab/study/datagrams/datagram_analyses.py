@@ -31,7 +31,7 @@ class DatagramAnalyses(AnalysesBase):
         AnswerColumn("not known", "packets.lost_unexplained"),
         AnswerColumn("reordered", "reordered.loss_ratio", detail="reordered.interval_ratio"),
         AnswerColumn("jitter", "jitter_ns"),
-        AnswerColumn("limited by", "limit.limit"),
+        AnswerColumn("limited by", "limit.limit", wraps=True),
     )
     def datagrams(self) -> Iterable[Answer[DatagramFigures]]:
         """Offered, sent and received datagrams per second, their loss, who lost them, reordering, jitter.
@@ -60,7 +60,7 @@ class DatagramAnalyses(AnalysesBase):
         AnswerColumn("figure", "metric"),
         AnswerColumn("pairs", "pairs"),
         AnswerColumn("ratio", "ratio", "factor", "interval"),
-        AnswerColumn("undecided", "undecided"),
+        AnswerColumn("undecided", "undecided", wraps=True),
         per="combination, offload and figure, where GSO or GRO vary",
     )
     def offloads(self) -> Iterable[Answer[OffloadGain]]:

@@ -22,7 +22,7 @@ class LosslessAnalyses(AnalysesBase):
         AnswerColumn("below", "below_bits_per_s", meaning="highest rate confirmed, median over cycles"),
         AnswerColumn("above", "above_bits_per_s", meaning="lowest rate with a limit, median over cycles"),
         AnswerColumn("95 % CI", "interval", "bit/s", meaning="of the rate, over cycles"),
-        AnswerColumn("undecided", "undecided", meaning="why there is no interval over cycles"),
+        AnswerColumn("undecided", "undecided", meaning="why there is no interval over cycles", wraps=True),
     )
     def lossless_rate(self) -> Iterable[Answer[LosslessRate]]:
         """The highest UDP rate whose loss is at most that of `[search]`, by searches of each cycle.

@@ -15,7 +15,7 @@ from pathlab.study.messages.message_latency import (
 )
 from pathlab.study.messages.round_trips import LoadTail, measure_tails
 
-_SETUP, _SIZE = AnswerColumn("combination", "setup.name"), AnswerColumn("size", "message_bytes")
+_SETUP, _SIZE = AnswerColumn("combination", "setup.name", left=True), AnswerColumn("size", "message_bytes")
 OFFERED = AnswerColumn(
     "offered",
     lambda answer: answer.result.offered_messages_per_s or "one at a time",
@@ -67,7 +67,7 @@ class LatencyAnalyses(AnalysesBase):
         AnswerColumn("knee", "knee.rate_per_s", unit="1/s", detail="knee.interval"),
         AnswerColumn("beyond it at", "knee.next_per_s", unit="1/s"),
         AnswerColumn("p99 at low rates", "knee.base_ns"),
-        AnswerColumn("undecided", "knee.undecided"),
+        AnswerColumn("undecided", "knee.undecided", wraps=True),
         per="combination and size of messages",
     )
     def message_knee(self) -> Iterable[Answer[MessageKnee]]:
@@ -81,7 +81,7 @@ class LatencyAnalyses(AnalysesBase):
         OFFERED,
         AnswerColumn("round trips", "tail.n"),
         *map(build_quantile_column, range(len(TAIL_HEADINGS))),
-        AnswerColumn("undecided", "tail.undecided"),
+        AnswerColumn("undecided", "tail.undecided", wraps=True),
         per="combination, size of messages and offered rate",
     )
     def message_tails(self) -> Iterable[Answer[LoadTail]]:
@@ -95,7 +95,7 @@ class LatencyAnalyses(AnalysesBase):
         _SETUP,
         AnswerColumn("p99", "figures.p99_ns"),
         AnswerColumn("CPU/message", "figures.cpu_ns_per_message"),
-        AnswerColumn("not shown to differ", lambda answer: answer.result.rivals or None),
+        AnswerColumn("not shown to differ", lambda answer: answer.result.rivals or None, left=True),
         per="load that no other beats in rate and p99",
     )
     def message_front(self) -> Iterable[Answer[FrontPoint]]:

@@ -70,7 +70,7 @@ class MessageAnalyses(AnalysesBase):
         AnswerColumn("not shown from", "limit.level", "bytes"),
         AnswerColumn("pays no more from", "limit.gone_from", "bytes"),
         AnswerColumn("added delay", "delays.0.rise_ns", detail="delays.0.interval"),
-        AnswerColumn("undecided", "limit.undecided"),
+        AnswerColumn("undecided", "limit.undecided", wraps=True),
         per="combination that batches messages",
     )
     def batching(self) -> Iterable[Answer[BatchingGain]]:

@@ -57,7 +57,7 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("throughput", "throughput_bits_per_s.median"),
         AnswerColumn("best link", "best_link"),
         AnswerColumn("over best link", "gain.gain", "factor", detail="gain.gain_interval"),
-        AnswerColumn("verdict", "verdict", meaning="against the best link alone"),
+        AnswerColumn("verdict", "verdict", meaning="against the best link alone", wraps=True),
         AnswerColumn("efficiency", "gain.efficiency", "ratio", detail="gain.efficiency_interval"),
         AnswerColumn("against the sum", "gain.sum_verdict", meaning="of all links alone"),
         AnswerColumn("pairs", "gain.pairs", meaning="cycles with the bond and every link alone"),
@@ -84,7 +84,7 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("hash of", "fields"),
         AnswerColumn("hash", "test.verdict", meaning="even, bad luck or polarised, against a good hash"),
         AnswerColumn("p", "test.p_value", unit="p", meaning="how often a good hash is as uneven"),
-        AnswerColumn("undecided", "test.undecided"),
+        AnswerColumn("undecided", "test.undecided", wraps=True),
         per="way to use several links",
         draws=7,
     )
@@ -115,7 +115,7 @@ class MultipathAnalyses(AnalysesBase):
         _BOND,
         AnswerColumn("hash of", "fields"),
         AnswerColumn("streams", "plan.streams", meaning="for 90 % of all links with 95 % confidence"),
-        AnswerColumn("none, because", "plan.reason"),
+        AnswerColumn("none, because", "plan.reason", wraps=True),
         AnswerColumn("measured with", "streams", meaning="streams of the combination"),
         AnswerColumn("chance", "chance_ratio", meaning="that these use 90 % of all links"),
         per="hash and number of streams",
@@ -140,7 +140,7 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("factor of p50", "median_ratio.ratio", "factor", detail="median_ratio.interval_ratio"),
         AnswerColumn("factor of p99", "p99_ratio.ratio", "factor", detail="p99_ratio.interval_ratio"),
         AnswerColumn("missed", "missed", meaning="trials that did not keep the offered rate, left out"),
-        AnswerColumn("undecided", "median_ratio.undecided"),
+        AnswerColumn("undecided", "median_ratio.undecided", wraps=True),
         per="way to use the links, size and offered rate",
     )
     def bond_latency(self) -> Iterable[Answer[BondLatency]]:
@@ -157,7 +157,7 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("recovered", "recovery_ns.recovered", "", meaning="trials, of n"),
         AnswerColumn("after", "recovery_ns.median", "ns", "recovery_ns.interval"),
         AnswerColumn("retransmitted", "retransmitted_bytes.median"),
-        AnswerColumn("undecided", "recovery_ns.undecided"),
+        AnswerColumn("undecided", "recovery_ns.undecided", wraps=True),
         per="way to use the links",
     )
     def failover(self) -> Iterable[Answer[Failover]]:
@@ -192,8 +192,8 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("pairs", "pairs"),
         AnswerColumn("ratio", "ratio", "factor"),
         AnswerColumn("95 % CI (Holm)", "interval", "factor"),
-        AnswerColumn("verdict", "verdict"),
-        AnswerColumn("undecided", "reason"),
+        AnswerColumn("verdict", "verdict", wraps=True),
+        AnswerColumn("undecided", "reason", wraps=True),
         per="combination and level",
     )
     def reordering_thresholds(self) -> Iterable[Answer[ThresholdChange]]:

@@ -82,7 +82,7 @@ class TechnologyAnalyses(LatencyAnalyses):
         AnswerColumn("language", "language"),
         AnswerColumn("language's share", "language_share_ratio", meaning="of the time added to the median"),
         AnswerColumn("cycles of share", lambda answer: answer.result.share_cycles or None),
-        AnswerColumn("undecided", "median.undecided"),
+        AnswerColumn("undecided", "median.undecided", wraps=True),
         per="technology, size of messages and setting",
     )
     def technology_overhead(self) -> Iterable[Answer[TechnologyOverhead]]:
@@ -103,8 +103,8 @@ class TechnologyAnalyses(LatencyAnalyses):
         AnswerColumn("pairs", "ratio.pairs"),
         AnswerColumn("ratio", "ratio.ratio", "factor"),
         AnswerColumn("95 % CI (Holm)", "ratio.interval", "factor"),
-        AnswerColumn("verdict", "ratio.verdict"),
-        AnswerColumn("undecided", "ratio.reason"),
+        AnswerColumn("verdict", "ratio.verdict", wraps=True),
+        AnswerColumn("undecided", "ratio.reason", wraps=True),
         AnswerColumn("weak loads", "weak", meaning="trials whose load had less than its least share"),
         AnswerColumn("load", "load", meaning="what the background load did, the median over trials"),
         per="technology, size of messages, setting and metric",

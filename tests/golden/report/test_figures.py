@@ -153,5 +153,5 @@ def test_lab_limited_trials_are_drawn_and_marked_but_counted_nowhere(say: Say) -
     missing = find_section(inputs, "not-decided")
     say({needs for _, needs, _ in find_table(iter(missing.blocks), "undecided").rows})
     table = find_table(list_blocks([find_section(inputs, "combinations")]), "windows-streams-1")
-    assert "95 % CI" not in [heading.label for heading in table.headings]
+    assert "95 % CI" not in [heading.heading for heading in table.columns]
     say(table.note)

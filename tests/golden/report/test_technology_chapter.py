@@ -71,7 +71,7 @@ def test_other_sizes_and_cores_are_folded(say: Say, inputs: ReportInputs) -> Non
 
 def test_what_a_technology_does_besides_is_beside_its_round_trips(say: Say, inputs: ReportInputs) -> None:
     table = next(one for one in build_opening(inputs).blocks if isinstance(one, TableBlock)).narrow()
-    place = [one.label for one in table.headings].index("In addition")
+    place = [one.heading for one in table.columns].index("In addition")
     say({row[0]: row[place] for row in table.rows})
 
 
@@ -85,7 +85,7 @@ def test_tables_of_load_have_a_column_for_each_level(say: Say) -> None:
     inputs = make_technology_inputs(make(TCP, REDIS, settings=LOADED, noise_ratio=0.003, cycles=12))
     table = find_table(list_blocks([find_section(inputs, "technologies")]), "loaded-table-2")
     say(table.title)
-    say(" | ".join(one.label for one in table.headings))
+    say(" | ".join(one.heading for one in table.columns))
     say(" | ".join(row) for row in table.rows)
 
 

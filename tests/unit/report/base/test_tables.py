@@ -1,6 +1,7 @@
 """Columns of a table: empty ones are left out, constant ones are said once."""
 
 from pathlab.report.base.tables import build_table
+from pathlab.table_columns import list_table_columns
 
 COLUMNS = ("Window", "Streams", "granted", "jitter", "loss", "undecided")
 ROWS = (
@@ -11,12 +12,14 @@ ROWS = (
 
 
 def test_a_value_that_one_row_lacks_is_not_the_same_in_every_row() -> None:
-    table = build_table("loss", "Loss", ("Window", "loss"), (("64 KiB", "0 %"), ("1 MiB", "–")))
+    table = build_table(
+        "loss", "Loss", list_table_columns(("Window", "loss")), (("64 KiB", "0 %"), ("1 MiB", "–"))
+    )
     assert table.rows == (("64 KiB", "0 %"), ("1 MiB", "–"))
     assert table.note is None
 
 
 def test_a_single_row_and_columns_to_keep_stay_whole() -> None:
-    single = build_table("one", "One", COLUMNS, ROWS[:1])
-    assert [one.label for one in single.narrow().headings] == ["Window", "Streams", "granted", "loss"]
-    assert build_table("kept", "Kept", COLUMNS, ROWS, keep=COLUMNS).rows == ROWS
+    single = build_table("one", "One", list_table_columns(COLUMNS), ROWS[:1])
+    assert [one.heading for one in single.narrow().columns] == ["Window", "Streams", "granted", "loss"]
+    assert build_table("kept", "Kept", list_table_columns(COLUMNS), ROWS, keep=COLUMNS).rows == ROWS

@@ -23,7 +23,7 @@ def test_builds_are_compared_in_a_figure_and_tables() -> None:
     (worse,) = find_layers(plot.panels[0], Points).values()
     assert (worse.name, worse.x.size) == ("worse", 2)
     table = find_table(list_blocks([section]), "releases-against-messages")
-    assert [one.label for one in table.headings] == [
+    assert [one.heading for one in table.columns] == [
         *("Combination", "this (M/s)", "against (M/s)", "Change", "95 % CI"),
         *("Noise (again)", "p (Holm)", "Verdict"),
     ]

@@ -48,7 +48,7 @@ def measured() -> ReportInputs:
 
 def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
     table = find_table(build_blocks(cells.COMBINATIONS.blocks(measured)), "windows-streams")
-    labels = [heading.label for heading in table.headings]
+    labels = [heading.heading for heading in table.columns]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
         *("RTT loaded, min", "RTT loaded, avg", "RTT unloaded, min", "RTT unloaded, avg"),
@@ -65,7 +65,7 @@ def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -
     assert row[5] == format_rate(q3 - q1)
     assert row[6] == format_time(take(lambda one: one.loaded_rtt_min_ns).min())
     assert row[7] == format_time(float(np.average(means, weights=counts)))
-    assert all(heading.meaning for heading in table.headings)
+    assert all(column.meaning for column in table.columns)
 
 
 def test_windows_are_shown_as_requested_granted_and_used() -> None:
@@ -78,7 +78,7 @@ def test_windows_are_shown_as_requested_granted_and_used() -> None:
     folds = list(build_blocks(limits.SECTION.blocks(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows requested"))
     table = find_table(iter(fold.blocks), "windows-granted")
-    labels = [heading.label for heading in table.headings]
+    labels = [heading.heading for heading in table.columns]
     row = dict(zip(labels, table.rows[0], strict=False))
     assert row["Window"] == "64 KiB"
     assert row["n"] == "3"  # that of another window too, which is in no median
@@ -99,7 +99,7 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     blocks = list(build_blocks(cells.SECTION.blocks(measured)))
     costs = next(one for one in blocks if isinstance(one, Fold) and "Each pair" in one.title)
     table = find_table(iter(costs.blocks), "streams-windows-costs-1")
-    assert [heading.label for heading in table.headings[2:]] == ["dRTT", "RV", "loss", "Jain", "CPU-s/GB"]
+    assert [heading.heading for heading in table.columns[2:]] == ["dRTT", "RV", "loss", "Jain", "CPU-s/GB"]
 
 
 def test_throughput_over_durations_joins_their_conditions() -> None:

@@ -29,6 +29,7 @@ from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.runs.method import build_appendices
 from pathlab.store.records import JournalRecord
+from pathlab.table_columns import list_table_columns
 from tests.builders.pages import PageReader
 from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_quickstart
 from tests.builders.trials import make_failed, make_trial
@@ -171,7 +172,7 @@ def test_a_long_table_is_cut_in_the_page_alone_and_says_so(small: Report) -> Non
 
 def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(small: Report) -> None:
     labels = [f"column {number}" for number in range(COLUMNS_UPRIGHT + 1)]
-    table = build_table("wide", "", labels, [tuple(labels)])
+    table = build_table("wide", "", list_table_columns(labels), [tuple(labels)])
     wide = Section(key="wide", title="A wide table", blocks=(table,))
     page = render_flat(replace(small, sections=(*small.sections, wide)))
     headings = re.findall(r"<h[234]([^>]*)>([^<]*)</h[234]>", page)
@@ -207,7 +208,7 @@ def test_host_facts_stand_side_by_side() -> None:
     facts = flatten_facts({"a": {"b": 1, "c": None}, "d": [1, 2], "e": True})
     assert facts == {"a.b": "1", "a.c": "–", "d": "1, 2", "e": "yes"}
     table = build_hosts_table("Hosts", make_hosts())
-    assert [heading.label for heading in table.headings] == ["Fact", "east", "west"]
+    assert [column.heading for column in table.columns] == ["Fact", "east", "west"]
     assert ("cpu.cores", "4", "2") in table.rows
     assert ("cpu.model", "–", "Example CPU <4 GHz>") in table.rows
 

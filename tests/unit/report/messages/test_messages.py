@@ -75,10 +75,10 @@ def test_a_curve_for_each_setting_and_the_published_one_faint(
 
 def test_tables_have_the_cost_and_the_cpu_time_of_every_curve(chapter: list[Block]) -> None:
     cost, rates = (find_table(iter(chapter), name) for name in ("messages-cost-1", "message-rates-1"))
-    first = dict(zip((heading.label for heading in cost.headings), cost.rows[0], strict=True))
+    first = dict(zip((heading.heading for heading in cost.columns), cost.rows[0], strict=True))
     assert cost.rows[0][0] == "tcp"
     assert first["per message"].startswith(("2.0", "1.9"))
-    first = dict(zip((heading.label for heading in rates.headings), rates.rows[0], strict=True))
+    first = dict(zip((heading.heading for heading in rates.columns), rates.rows[0], strict=True))
     assert first["CPU/message, sender"].startswith("2 µs")
     assert len(rates.rows) == 2 * len(WRITE_SIZES)
 

@@ -60,7 +60,7 @@ def test_a_quantile_that_some_lack_is_blank_there() -> None:
         }
     opening = build_opening(make_technology_inputs(results))
     table = next(one for one in opening.blocks if isinstance(one, TableBlock))
-    place = [one.label for one in table.headings].index("p99.99")
+    place = [one.heading for one in table.columns].index("p99.99")
     cells = {row[0]: row[place] for row in table.rows}
     assert cells["redis"] == ""
     assert cells["tcp"].endswith("µs")
@@ -73,11 +73,11 @@ def test_the_share_of_the_language_is_in_the_table_of_overheads(inputs: ReportIn
         find_table(list_blocks([find_section(one, "technologies")]), "overheads-1")
         for one in (make_technology_inputs(results, facts), inputs)
     )
-    labels = [one.label for one in known.headings]
+    labels = [one.heading for one in known.columns]
     shares = {row[0]: row[labels.index("Share of the language")] for row in known.rows}
     assert shares["quic-aioquic"].endswith("% (python, 8 cycles)")
     assert shares["redis"] == "–"
-    assert "Share of the language" not in [one.label for one in unknown.headings]
+    assert "Share of the language" not in [one.heading for one in unknown.columns]
 
 
 def test_curves_over_size_and_tails_are_those_of_latency(inputs: ReportInputs) -> None:
