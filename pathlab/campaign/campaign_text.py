@@ -47,6 +47,6 @@ def read_campaign(source: str | Path) -> CampaignText:
         message = (
             f"there is no campaign '{name}': neither a file nor one that ships{suggest_name(name, shipped)}"
         )
-        raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(shipped)}.")
-    hint = f"Give a readable TOML file, or one that ships: {list_names(shipped)}."
+        raise CampaignError(message, hint=f"give a TOML file, or one of {list_names(shipped)}")
+    hint = f"give a readable TOML file, or one that ships: {list_names(shipped)}"
     return CampaignText(label=name, text=read_toml_text("campaign", name, hint))

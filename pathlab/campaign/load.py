@@ -205,7 +205,7 @@ def load_lab(source: str) -> LabSettings:
         message = (
             f"there is no lab '{source}': neither a file nor a ready-made one{suggest_name(source, known)}"
         )
-        raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(known)}.")
+        raise CampaignError(message, hint=f"give a TOML file, or one of {list_names(known)}")
     given = read_campaign(source)
     data = parse_toml("lab", given.label, given.text)
     if not read_table(data, "lab"):

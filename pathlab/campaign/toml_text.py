@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,12 +25,8 @@ _TOKEN = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-#: What checks a file of each kind again.
-CHECKS = {
-    "campaign": "pathlab plan",
-    "lab": "pathlab lab show FILE",
-    "hosts file": "pathlab hosts check --hosts FILE",
-}
+#: What checks a file of each kind again; its name follows.
+CHECKS = {"campaign": "pathlab plan", "lab": "pathlab lab show", "hosts file": "pathlab hosts check --hosts"}
 
 
 def combine_mistakes(
@@ -43,7 +40,7 @@ def combine_mistakes(
     if len(result) == 1 and hint is not None:
         return CampaignError(result[0], mistakes=result, hint=hint)
     count = f"1 mistake: {result[0]}" if len(result) == 1 else f"{len(result)} mistakes"
-    hint = hint or f"Correct the file and check it with: {CHECKS[kind]}"
+    hint = hint or f"correct the file and check it with: {CHECKS[kind]} {shlex.quote(str(label))}"
     return CampaignError(f"{kind} '{label}' has {count}", mistakes=result, hint=hint)
 
 

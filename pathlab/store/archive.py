@@ -65,7 +65,7 @@ def list_results(folder: Path) -> list[Listing]:
     Nothing is written. Raises StoreError when there is no such folder.
     """
     if not folder.is_dir():
-        raise StoreError(f"there is no folder '{folder}'", hint="Give the folder that holds results folders.")
+        raise StoreError(f"there is no folder '{folder}'", hint="give the folder that holds results folders")
     listings = [_list_one(database) for database in find_databases(folder)]
     listings += [
         Listing(path=path, size_bytes=0, problem=f"folder '{path}' cannot be read: permission denied")
@@ -84,7 +84,7 @@ def prune_results(
     nothing is named.
     """
     if not failed and series_before is None:
-        raise UsageError("nothing is named to be pruned", hint="Give --failed or --series-older-than.")
+        raise UsageError("nothing is named to be pruned", hint="give --failed or --series-older-than")
     bad = sa.select(TRIAL.c.trial_id).where(TRIAL.c.status != Status.COMPLETE) if failed else None
     begun = _list_begun(results)
     old = [n for n, started in begun.items() if series_before is not None and started < series_before]
@@ -128,7 +128,7 @@ def merge_results(sources: list[Path], out: Path) -> Path:
     Raises StoreError or UsageError; then nothing is left behind.
     """
     if len(sources) < 2:
-        raise UsageError("one results folder cannot be merged", hint="Give two or more.")
+        raise UsageError("one results folder cannot be merged", hint="give two or more")
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(Results.open(path)) for path in sources]
         try:
@@ -195,14 +195,14 @@ def _check_distinct_imports(opened: list[Results]) -> None:
     seen: dict[tuple[str, str], Path] = {}
     for number, results in enumerate(opened):
         if any(other.path.samefile(results.path) for other in opened[:number]):
-            raise UsageError(f"'{results.folder}' is named twice", hint="Name every folder once.")
+            raise UsageError(f"'{results.folder}' is named twice", hint="name every folder once")
         for origin in results.origins().values():
             first = seen.setdefault((origin.file_sha256, origin.part), results.folder)
             if first != results.folder:
                 raise UsageError(
                     f"'{origin.file_name}' ({origin.part}) was imported into both '{first}' and "
                     f"'{results.folder}'",
-                    hint="Import it into only one of them, then merge.",
+                    hint="import it into only one of them, then merge",
                 )
 
 

@@ -89,7 +89,7 @@ def check_format(meta: Mapping[str, str], database: Path) -> None:
         raise StoreError(
             f"results file '{database}' has format {meta['format_version']}, written by PathLab {writer}; "
             f"this program reads format {FORMAT_VERSION}",
-            hint=f"Install PathLab {writer} or newer.",
+            hint=f"install PathLab {writer} or newer",
         )
 
 
@@ -127,7 +127,7 @@ def _check_no_programs(connection: sa.Connection, database: Path) -> None:
             raise StoreError(
                 f"results file '{database}' is damaged: its schema holds the {word} {str(name)!r}, which "
                 "PathLab does not make",
-                hint="Restore the file from a copy.",
+                hint="restore the file from a copy",
             )
 
 

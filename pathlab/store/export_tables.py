@@ -121,7 +121,7 @@ def series_schema(selection: Selection, kind: str) -> pa.Schema:
     except pa.ArrowException as error:
         raise StoreError(
             f"series '{kind}' has a column of one type in one trial and of another in the next",
-            hint="Export the trials apart, with --trial, or as jsonl.",
+            hint="export the trials apart, with --trial, or as jsonl",
         ) from error
     known = find_series_kind(kind).columns
     fields = []

@@ -86,11 +86,11 @@ def select_trials(
         if number not in stored:
             raise UsageError(
                 f"there is no trial {number} in '{results.path}'",
-                hint=f"pathlab results show {results.folder} lists them.",
+                hint=f"pathlab results show {results.folder} lists them",
             )
     if not stored:
         raise UsageError(
-            f"'{results.path}' holds no trial yet", hint="Run the campaign first: there is nothing to export."
+            f"'{results.path}' holds no trial yet", hint="run the campaign first: there is nothing to export"
         )
     settings = {row.row: row.settings for row in results.plan()}
     origins, kinds = results.origins(), results.all_series_kinds()
@@ -184,7 +184,7 @@ def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
     Raises UsageError where ``target`` already exists, StoreError when it cannot be written.
     """
     if target.exists() or target.is_symlink():
-        raise UsageError(f"'{target}' already exists", hint="Remove it, or give another name with --out.")
+        raise UsageError(f"'{target}' already exists", hint="remove it, or give another name with --out")
     try:
         make_folder(target.parent)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".new") as made:
@@ -202,5 +202,5 @@ def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
         reason = "the disk is full" if full else (error.strerror or str(error)).lower()
         raise StoreError(
             f"'{target}' cannot be written: {reason}",
-            hint="Nothing was left behind; the results are safe. Free some space or give another --out.",
+            hint="the results are safe; free some space or give another --out",
         ) from error

@@ -22,7 +22,7 @@ def create_whole(folder: Path, campaign: CampaignRecord, plan: Sequence[PlanReco
     Raises UsageError where ``folder`` is a file, else as ``Results.create``.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"'{folder}' is a file, not a results folder", hint="Name another folder.")
+        raise UsageError(f"'{folder}' is a file, not a results folder", hint="name another folder")
     fresh, had_captures = not folder.exists(), (folder / FOLDER).exists()
     with Results.create(folder, campaign, plan) as results:
         try:

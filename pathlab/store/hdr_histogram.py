@@ -31,7 +31,7 @@ _PAYLOAD_MAX_BYTES = 1 << 21  # the engine's takes at most 64 KiB
 _PASS_BYTES = 1 << 20  # decoded at a time; takes about 80 bytes of memory per byte
 _VARINT_BYTES_MAX = 8  # what counts below _COUNT_LIMIT take
 _COUNT_LIMIT = 1 << 55
-_HINT = "Restore the file from a copy; every other series and every trial's figures can still be read."
+_HINT = "restore the file from a copy; every other series and every trial's figures can still be read"
 
 
 class HistogramError(StoreError):

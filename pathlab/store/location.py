@@ -12,7 +12,7 @@ from pathlab.files import open_for_reading
 DATABASE_NAME = "results.db"
 RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
 HEADER = b"SQLite format 3\x00"
-_HINT = "Give a results folder, or the results.db inside one."
+_HINT = "give a results folder, or the results.db inside one"
 
 
 def locate_database(path: Path) -> Path:
@@ -28,7 +28,7 @@ def locate_database(path: Path) -> Path:
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise StoreError(
-            f"results file '{path}' cannot be used: {reason}", hint="Check folder, owner and mode."
+            f"results file '{path}' cannot be used: {reason}", hint="check folder, owner and mode"
         ) from error
     return database
 

@@ -49,7 +49,7 @@ class FolderLock:
             what = f"folder '{folder}'" if name == LOCK_NAME else f"file of '{folder / name}'"
             raise StoreError(
                 f"results {what} is being written by process {holder}",
-                hint="Wait until that process is done, or give another folder.",
+                hint="wait until that process is done, or give another folder",
             ) from error
         except OSError as error:
             os.close(self._descriptor)

@@ -60,7 +60,7 @@ def _check_usable_columns(
         return
     raise StoreError(
         f"results file '{database}' was made by another version, PathLab {writer}: {fault}",
-        hint=f"Use it with the PathLab that made it; this one ({VERSION}) can measure into another folder.",
+        hint=f"use it with the PathLab that made it; this one ({VERSION}) can measure into another folder",
     )
 
 
@@ -73,7 +73,7 @@ def _check_letter_case(table: sa.Table, result: Mapping[str, bool], database: Pa
             raise StoreError(
                 f"results file '{database}' is damaged: table '{table.name}' has the column {name!r} "
                 f"instead of '{expected}'",
-                hint="Restore the file from a copy.",
+                hint="restore the file from a copy",
             )
 
 

@@ -85,7 +85,7 @@ class Results:
             rows = connection.execute(sa.select(CAMPAIGN)).all()
         if not rows:
             raise StoreError(
-                f"'{database}' holds no campaign", hint="Run the campaign again into another folder."
+                f"'{database}' holds no campaign", hint="run the campaign again into another folder"
             )
         self.campaign = read_records(CampaignRecord, rows, database)[0]
 
@@ -354,7 +354,7 @@ class Results:
         if not result:
             self.record(trial_id)
             kept = ", ".join(self.series_kinds(trial_id)) or "none"
-            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"It kept: {kept}.")
+            raise StoreError(f"trial {trial_id} kept no series '{kind}'", hint=f"it kept: {kept}")
         return result[kind]
 
     def series_tables(
@@ -427,7 +427,7 @@ class Results:
         reading only, StoreError when it could not be stored; then nothing was.
         """
         if not self._writable:
-            raise UsageError(f"'{self.path}' is open for reading only", hint="Open it with write=True.")
+            raise UsageError(f"'{self.path}' is open for reading only", hint="open it with write=True")
         with translate_faults(self.path, subject=subject), self._engine.begin() as connection:
             yield connection
 
@@ -436,5 +436,5 @@ def _check_no_results(database: Path) -> None:
     if database.exists():
         raise StoreError(
             f"folder '{database.parent}' already holds results",
-            hint="Run the same campaign again to continue them, or give another folder.",
+            hint="run the same campaign again to continue them, or give another folder",
         )

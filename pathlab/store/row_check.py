@@ -49,7 +49,7 @@ def name_damage(path: Path, fault: str) -> StoreError:
     """The error for a fault of a file that SQLite reads without a complaint."""
     return StoreError(
         f"results file '{path}' is damaged: {fault}",
-        hint=f"pathlab results check {path.parent} names every fault; restore the file from a copy.",
+        hint=f"pathlab results check {path.parent} names every fault; restore the file from a copy",
     )
 
 
@@ -67,11 +67,11 @@ def build_row(record: Any) -> dict[str, Any]:
         reason = back.reason if isinstance(back, Unreadable) else _check_value(name, value)
         if reason is not None:
             raise UsageError(
-                f"column '{name}' of {kind.__name__} {reason}", hint="Give a value that can be measured."
+                f"column '{name}' of {kind.__name__} {reason}", hint="give a value that can be measured"
             )
     for name, reason in _list_contradictions(row):
         raise UsageError(
-            f"column '{name}' of {kind.__name__} {reason}", hint="Count duplicates and late answers apart."
+            f"column '{name}' of {kind.__name__} {reason}", hint="count duplicates and late answers apart"
         )
     return row
 

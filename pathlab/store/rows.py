@@ -42,7 +42,7 @@ def _check_readable(kind: str, blob: bytes) -> None:
     if fault is not None:
         raise UsageError(
             f"series '{kind}' cannot be stored: {fault}",
-            hint="Give the columns that docs/COLUMNS.md describes.",
+            hint="give the columns that docs/COLUMNS.md describes",
         )
 
 
@@ -67,7 +67,7 @@ def check_blob(path: Path, trial_id: int, kind: str, blob: Any, digest: str) -> 
     if not isinstance(blob, bytes) or hashlib.sha256(blob).hexdigest() != digest:
         raise StoreError(
             f"series '{kind}' of trial {trial_id} in '{path}' is damaged",
-            hint="Every other series and every trial's figures can still be read.",
+            hint="every other series and every trial's figures can still be read",
         )
     return blob
 

@@ -165,11 +165,11 @@ def to_row(record: Any) -> dict[str, Any]:
             kind = column_type.base.__name__
             raise UsageError(
                 f"column '{name}' of {type(record).__name__} takes {kind}, not {value!r}",
-                hint="Give a value of that type, or None for what was not measured.",
+                hint="give a value of that type, or None for what was not measured",
             ) from error
         if row[name] is None and not column_type.nullable:
             raise UsageError(
-                f"column '{name}' of {type(record).__name__} cannot be empty", hint="Give a value."
+                f"column '{name}' of {type(record).__name__} cannot be empty", hint="give a value"
             )
     return row
 

@@ -47,7 +47,7 @@ def check_kind(kind: str) -> None:
         nearest = difflib.get_close_matches(str(kind), SERIES_KINDS, n=1)
         meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
         raise UsageError(
-            f"'{kind}' is not a kind of series{meant}", hint=f"Known kinds: {', '.join(SERIES_KINDS)}."
+            f"'{kind}' is not a kind of series{meant}", hint=f"known kinds: {', '.join(SERIES_KINDS)}"
         )
 
 
@@ -55,7 +55,7 @@ def encode_series(kind: str, table: pa.Table) -> bytes:
     """Return a table as bytes; nulls stay null. Raises UsageError: unknown kind, not a table."""
     check_kind(kind)
     if not isinstance(table, pa.Table):
-        raise UsageError(f"series '{kind}' is not an Arrow table", hint="Give a pyarrow.Table.")
+        raise UsageError(f"series '{kind}' is not an Arrow table", hint="give a pyarrow.Table")
     table = _replace_structs(table)
     encodings = {
         field.name: encoding for field in table.schema if (encoding := _choose_encoding(field, table))
@@ -221,5 +221,5 @@ def _translate_damage(kind: str) -> Iterator[None]:
     except _DAMAGE as error:
         raise SeriesError(
             f"series '{kind}' is damaged and cannot be read",
-            hint="Every other series and every trial's figures can still be read.",
+            hint="every other series and every trial's figures can still be read",
         ) from error

@@ -43,7 +43,7 @@ def parse_trial_id(value: Any) -> int:
         shown = " ".join(str(value).split())
         raise UsageError(
             f"{shown[:60]!r} is not the number of one trial",
-            hint="Give a trial_id, such as results.trials().trial_id[0].",
+            hint="give a trial_id, such as results.trials().trial_id[0]",
         )
     return number
 
@@ -141,7 +141,7 @@ def select_trials_where(where: Mapping[str, Any]) -> sa.Select[Any]:
         if column is None:
             nearest = difflib.get_close_matches(name, TRIAL.c.keys(), n=1)
             meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
-            raise UsageError(f"trials have no column '{name}'{meant}", hint="trials().columns lists them.")
+            raise UsageError(f"trials have no column '{name}'{meant}", hint="trials().columns lists them")
         if name != FLAGS and name not in TIMES:
             values = list_stored_values(value)
             known = column.in_([item for item in values if item is not None])

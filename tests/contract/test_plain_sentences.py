@@ -34,9 +34,8 @@ CONSTRUCTIONS = {
 PAGES = ("README.md", "docs/REPORT.md", "docs/EXPLORER.md", "docs/IMPORTS.md")
 
 
-def list_python_texts(path: Path) -> Iterator[tuple[int, str]]:
+def list_python_texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Strings that are no docstrings; ``{}`` for what is put in."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
     skipped = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     skipped |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -52,7 +51,7 @@ def list_texts() -> Iterator[tuple[str, str]]:
     """Every place with its text."""
     for package in ("pathlab", "agents"):
         for path in sorted((ROOT / package).rglob("*.py")):
-            for line, text in list_python_texts(path):
+            for line, text in list_python_texts(ast.parse(path.read_text(encoding="utf-8"))):
                 yield f"{path.relative_to(ROOT)}:{line}", text
     scripts = sorted((ROOT / "pathlab" / "web").glob("[cp]*/*.js"))
     sources = sorted((ROOT / "native" / "src").rglob("*.c"))
@@ -83,3 +82,14 @@ def test_the_texts_are_those_of_the_product(texts: list[tuple[str, str]]) -> Non
     every = " ".join(text for _, text in texts)
     for known in ("Confidence: ", "Include unusable trials", "is not a numeric address", "Share of the best"):
         assert known in every
+
+
+def test_a_fix_begins_with_a_small_letter_and_has_no_full_stop() -> None:
+    goldens = [path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "golden").rglob("*.txt")]
+    fixes = {line for text in goldens for line in re.findall(r"^ *(?:fix|hint): (.+)$", text, re.MULTILINE)}
+    for path in (ROOT / "pathlab").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "hint":
+                fixes |= {text for _, text in list_python_texts(node.value)}
+    assert len(fixes) > 300  # they were found at all
+    assert {fix for fix in fixes if re.match(r"(?!Debian: )[A-Z][a-z]", fix) or fix.endswith(".")} == set()

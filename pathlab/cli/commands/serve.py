@@ -40,7 +40,7 @@ def serve(places: tuple[Path, ...], *, port: int | None, bind: str) -> None:
             locate_database(place)
         elif not os.access(place, os.R_OK | os.X_OK):
             raise StoreError(
-                f"folder '{place}' cannot be read: permission denied", hint="Check folder, owner and mode."
+                f"folder '{place}' cannot be read: permission denied", hint="check folder, owner and mode"
             )
     libraries.load()
     library = ResultsLibrary.find(places)

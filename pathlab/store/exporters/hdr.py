@@ -51,7 +51,7 @@ def export_hdr(selection: Selection, out: Path) -> None:
         if not lines:
             raise UsageError(
                 "no trial kept a round trip",
-                hint="hdr holds answered probes and messages that returned; use another --format.",
+                hint="hdr holds answered probes and messages that returned; use another --format",
             )
         fresh.write_text("\n".join([_COMMENT, *LOG_HEAD, *lines, ""]), encoding="ascii", newline="\n")
 

@@ -52,7 +52,7 @@ def check_shared(
     if again is not None and not set(again) & set(groups[0]):
         raise UsageError(
             f"the results without a change share no combination with '{labels[0]}'",
-            hint="Give another run of the first results, or leave --unchanged out.",
+            hint="give another run of the first results, or leave --unchanged out",
         )
 
 
@@ -101,7 +101,7 @@ def find_settings(keys: Sequence[str], shared: Sequence[str]) -> tuple[str, ...]
         if key not in known:
             raise UsageError(
                 f"'{key}' is not a setting to ignore{suggest_name(key, known)}",
-                hint="Name a key of [factors], such as window, pacing or congestion.",
+                hint="name a key of [factors], such as window, pacing or congestion",
             )
     return tuple(known[key] for key in dict.fromkeys(keys))
 
@@ -118,8 +118,8 @@ def check_ignored(label: str, group: CellSamples, ignored: Sequence[str]) -> Non
                 raise UsageError(
                     f"'{label}' has {len(levels)} levels of {key} ({_enumerate(iter(levels))}), which "
                     f"--ignore {key} would mix",
-                    hint="Ignore what has one level in each of the results; the explorer compares levels of "
-                    f"one campaign (colour={key}).",
+                    hint="ignore what has one level in each of the results; the explorer compares levels of "
+                    f"one campaign (colour={key})",
                 )
 
 
@@ -134,7 +134,7 @@ def _suggest_options(apart: Sequence[str]) -> str:
         hints.append(f"{options} compares what was changed on purpose")
     elif keys:
         hints.append("--ignore SETTING, for each that was changed on purpose")
-    return f"Give results of equal settings; {'; '.join(hints)}."
+    return f"give results of equal settings; {'; '.join(hints)}"
 
 
 def _list_mismatches(

@@ -219,7 +219,7 @@ def compare_results(
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
         metrics = " or a ".join(rules.metrics or DEFAULT_METRICS.streams)
-        raise UsageError(f"no trial of these results has a {metrics}", hint="Name another --metric.")
+        raise UsageError(f"no trial of these results has a {metrics}", hint="name another --metric")
     return ResultsComparison(
         labels=tuple(labels),
         rules=rules,
@@ -286,10 +286,10 @@ def _list_spans(labels: Sequence[str], groups: Sequence[CellSamples]) -> Iterato
 
 def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -> None:
     if len(results) < 2:
-        raise UsageError("one results folder cannot be compared", hint="Give two or more.")
+        raise UsageError("one results folder cannot be compared", hint="give two or more")
     for name in rules.metrics:
         if name not in METRICS:
-            raise UsageError(f"'{name}' is not a metric", hint=f"Known: {', '.join(METRICS)}.")
+            raise UsageError(f"'{name}' is not a metric", hint=f"known: {', '.join(METRICS)}")
 
 
 def _compare(

@@ -186,7 +186,7 @@ def load_course(study: Analyses, trial_id: int, series: CourseSeries) -> LoadedC
     span = None if result is None else next((item for item in SPANS if item[0] in result), None)
     values = None if result is None else _derive(series, result)
     if result is None or span is None or values is None:
-        raise StoreError(f"trial {trial_id} kept no series '{series.name}'", hint="Choose another series.")
+        raise StoreError(f"trial {trial_id} kept no series '{series.name}'", hint="choose another series")
     begin_ns, end_ns = _find_times(result, span)
     x_ns = begin_ns if series.is_additive or span[1] is None else end_ns
     keys, place = _number_lines(result, len(x_ns))

@@ -92,7 +92,7 @@ class ExploredResults:
         """The analyses of one of the results, by its label. Raises UsageError where there is none."""
         known = {reader.source.label: reader.study for reader in self._readers if reader.study is not None}
         if label not in known:
-            raise UsageError(f"there are no results '{label}'", hint=f"These are open: {', '.join(known)}.")
+            raise UsageError(f"there are no results '{label}'", hint=f"these are open: {', '.join(known)}")
         return known[label]
 
     def name_trial(self, row: int) -> str:
@@ -105,7 +105,7 @@ class ExploredResults:
         label, _, number = name.rpartition(":")
         labels = [source.label for source in self.sources]
         if _TRIAL_NUMBER.fullmatch(number) is None or (label or labels[0]) not in labels:
-            raise UsageError(f"'{name}' names no trial", hint="Give results and number, such as A:12.")
+            raise UsageError(f"'{name}' names no trial", hint="give results and number, such as A:12")
         wanted = labels.index(label or labels[0])
         result = np.flatnonzero((self.codes(RESULTS) == wanted) & (self.numbers("trial") == float(number)))
         if not result.size:
@@ -222,5 +222,5 @@ def _convert_unit(name: str, values: Floats) -> Floats:
 
 def _require_some(given: Sequence[Given]) -> Sequence[Given]:
     if not given:
-        raise UsageError("no results were given", hint="Name one results folder or several.")
+        raise UsageError("no results were given", hint="name one results folder or several")
     return given

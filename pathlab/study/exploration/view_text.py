@@ -142,14 +142,14 @@ def _encode(value: str) -> str:
 def _decode(value: str) -> str:
     if _MALFORMED.search(value):
         raise UsageError(
-            f"'{_clip(value)}' has a percent sign that encodes no character", hint="Write % as %25."
+            f"'{_clip(value)}' has a percent sign that encodes no character", hint="write % as %25"
         )
     try:
         decoded = unquote(value, errors="strict")
         decoded.encode()
     except UnicodeError as error:
         shown = value.encode(errors="replace").decode()
-        raise UsageError(f"'{_clip(shown)}' is not UTF-8", hint="Copy the whole address again.") from error
+        raise UsageError(f"'{_clip(shown)}' is not UTF-8", hint="copy the whole address again") from error
     return decoded
 
 
@@ -181,15 +181,15 @@ class _ViewReader:
         key = _decode(written)
         if not mark:
             raise UsageError(
-                f"'{_clip(key)}' has no value", hint=f"Write {key}=VALUE; parts are joined by '&'."
+                f"'{_clip(key)}' has no value", hint=f"write {key}=VALUE; parts are joined by '&'"
             )
         if key not in KEYS and not key.startswith(WHERE):
             raise UsageError(
                 f"a view has no key '{_clip(key)}'{_suggest(key, KEYS)}",
-                hint=f"Keys: {', '.join(KEYS)}, where.COLUMN.",
+                hint=f"keys: {', '.join(KEYS)}, where.COLUMN",
             )
         if key in self.seen:
-            raise UsageError(f"'{_clip(key)}' is given twice", hint="Give it once; levels are joined by ','.")
+            raise UsageError(f"'{_clip(key)}' is given twice", hint="give it once; levels are joined by ','")
         self.seen.add(key)
         if key.startswith(WHERE):
             self._read_filter(self._find_column(key.removeprefix(WHERE)), value)
@@ -205,14 +205,14 @@ class _ViewReader:
         if colour is None:
             del self.found["baseline"]
             raise UsageError(
-                f"the baseline '{_clip(baseline)}' needs a colour", hint="Give colour=COLUMN as well."
+                f"the baseline '{_clip(baseline)}' needs a colour", hint="give colour=COLUMN as well"
             )
         levels = [show_level(level) for level in (*self.results.levels(colour), None)]
         if baseline not in levels:
             del self.found["baseline"]
             raise UsageError(
                 f"the baseline '{_clip(baseline)}' is not a level of '{colour}'{_suggest(baseline, levels)}",
-                hint=_list_some("Levels", levels),
+                hint=_list_some("levels", levels),
             )
 
     def build_plain(self) -> View:
@@ -245,18 +245,16 @@ class _ViewReader:
             number = parse_exact_number(value)
             if number is None:
                 raise UsageError(
-                    f"{key}: '{_clip(value)}' is not a number", hint="Give a number such as 0.5 or 2e3."
+                    f"{key}: '{_clip(value)}' is not a number", hint="give a number such as 0.5 or 2e3"
                 )
             self.found[_LIMITS[key]] = number
         elif key == "trial" and len(value) > SHOWN_LETTERS:
-            raise UsageError(
-                f"'{_clip(value)}' names no trial", hint="Give results and number, such as A:12."
-            )
+            raise UsageError(f"'{_clip(value)}' names no trial", hint="give results and number, such as A:12")
         elif key == "trial":
             self.found[key] = self.results.name_trial(self.results.find_row(value))
         elif key == "series" and _SERIES.fullmatch(value) is None:
             raise UsageError(
-                f"'{_clip(value)}' names no series", hint="Give KIND.COLUMN, such as sender_tcp.rtt_us."
+                f"'{_clip(value)}' names no series", hint="give KIND.COLUMN, such as sender_tcp.rtt_us"
             )
         elif value:
             self.found[key] = value
@@ -266,7 +264,7 @@ class _ViewReader:
             names = [column.name for column in self.results.columns]
             raise UsageError(
                 f"there is no column '{_clip(name)}'{_suggest(name, names)}",
-                hint=_list_some("Columns", names),
+                hint=_list_some("columns", names),
             )
         return self.results.column(name)
 
@@ -276,17 +274,17 @@ class _ViewReader:
         column = self._find_column(value)
         if column.kind == "flags" or (column.kind == "time" and key != "x"):
             raise UsageError(
-                f"{key}: column '{_clip(value)}' cannot be used here", hint="Give a factor, for example."
+                f"{key}: column '{_clip(value)}' cannot be used here", hint="give a factor, for example"
             )
         return value
 
     def _read_measures(self, value: str) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(value.split(",")))
         if len(names) > MEASURES_MOST:
-            raise UsageError(f"y: {len(names)} columns; at most {MEASURES_MOST}", hint="Leave some out.")
+            raise UsageError(f"y: {len(names)} columns; at most {MEASURES_MOST}", hint="leave some out")
         for name in names:
             if self._find_column(name).kind != "number":
-                raise UsageError(f"y: column '{_clip(name)}' has no numbers", hint="Give a measured column.")
+                raise UsageError(f"y: column '{_clip(name)}' has no numbers", hint="give a measured column")
         return names
 
     def _read_filter(self, column: ExploredColumn, value: str) -> None:
@@ -307,12 +305,12 @@ class _ViewReader:
             if text and end is None:
                 expected = "a time such as 2026-11-21T05:03:05Z" if column.kind == "time" else "a number"
                 raise UsageError(
-                    f"where.{column.name}: '{_clip(text)}' is not {expected}", hint="Write LOW..HIGH."
+                    f"where.{column.name}: '{_clip(text)}' is not {expected}", hint="write LOW..HIGH"
                 )
         first, last = ends
         if first is not None and last is not None and first > last:
             raise UsageError(
-                f"where.{column.name}: '{_clip(value)}' ends below its start", hint="Write LOW..HIGH."
+                f"where.{column.name}: '{_clip(value)}' ends below its start", hint="write LOW..HIGH"
             )
         return RangeFilter(low=first, high=last)
 
@@ -328,7 +326,7 @@ class _ViewReader:
             names = [show_level(item) for item in self.levels[column.name]]
             raise UsageError(
                 f"'{column.name}' has no level '{_clip(text)}'{_suggest(text, names)}",
-                hint=_list_some("Levels", names),
+                hint=_list_some("levels", names),
             )
         return level
 
@@ -342,10 +340,10 @@ def show_level(level: str | float | None) -> str:
 
 def _describe_unknown_value(key: str, value: str, choices: tuple[str, ...]) -> UsageError:
     return UsageError(
-        f"{key}: unknown '{_clip(value)}'{_suggest(value, choices)}", hint=f"Give {', '.join(choices)}."
+        f"{key}: unknown '{_clip(value)}'{_suggest(value, choices)}", hint=f"give {', '.join(choices)}"
     )
 
 
 def _list_some(kind: str, names: list[str], most: int = 12) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{kind}: {', '.join(map(_clip, names[:most])) or 'none'}{more}."
+    return f"{kind}: {', '.join(map(_clip, names[:most])) or 'none'}{more}"
