@@ -11,22 +11,20 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedParagraph, PrintedTable
-from pathlab.report.captures.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
+from pathlab.report.captures.inspection import CONNECTION_COLUMNS, build_inspection
 from pathlab.report.captures.inspection_figures import plot_connection
 from pathlab.report.captures.inspection_text import (
+    CHECK_COLUMNS,
     describe_capture,
-    describe_check,
     list_connection_facts,
     list_left_out,
 )
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.plots.printed import write_figure
 from pathlab.study.captures.inspection import InspectedCapture, Inspection
-from pathlab.table_columns import TableColumn
+from pathlab.table_columns import list_rows
 
 STEM = "inspection"
-#: Which columns of the connections go first where they do not fit: the largest number.
-PRIORITIES = (0, 0, 1, 6, 3, 2, 0, 5, 2, 3, 4, 7, 8)
 
 
 def show_inspection(
@@ -71,10 +69,9 @@ def _print_inspection(found: Inspection, console: Console) -> None:
         _print_capture(capture, console)
     if found.checks:
         console.print()
-        columns = [TableColumn(CHECK_COLUMNS[0], left=True), *map(TableColumn, CHECK_COLUMNS[1:])]
-        rows = [describe_check(check) for check in found.checks]
+        rows = list_rows(CHECK_COLUMNS, found.checks)
         title = "Sender's capture against the engine's counters"
-        PrintedTable(columns=columns, rows=rows, title=title).print_to(console)
+        PrintedTable(columns=CHECK_COLUMNS, rows=rows, title=title).print_to(console)
 
 
 def _print_capture(capture: InspectedCapture, console: Console) -> None:
@@ -88,13 +85,12 @@ def _print_capture(capture: InspectedCapture, console: Console) -> None:
             console.print(PrintedParagraph(text, mark=f"  {label:<{width}}  "))
     if len(capture.connections) > 1:
         console.print()
-        columns = [
-            TableColumn(heading, priority=priority, left=heading in ("From", "To"))
-            for heading, priority in zip(COLUMNS, PRIORITIES, strict=True)
-        ]
-        rows = [format_connection(connection) for connection in capture.connections]
-        table = PrintedTable(columns=columns, rows=rows, title="TCP connections", elsewhere="--format json")
-        table.print_to(console)
+        PrintedTable(
+            columns=CONNECTION_COLUMNS,
+            rows=list_rows(CONNECTION_COLUMNS, capture.connections),
+            title="TCP connections",
+            elsewhere="--format json",
+        ).print_to(console)
         for sentence in list_left_out(capture):
             console.print(PrintedParagraph(sentence, "dim"))
     for notice in capture.notices:

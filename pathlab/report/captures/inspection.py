@@ -19,30 +19,20 @@ from pathlab.report.base.blocks import (
 from pathlab.report.base.tables import build_table
 from pathlab.report.captures.inspection_figures import plot_connection
 from pathlab.report.captures.inspection_text import (
+    CHECK_COLUMNS,
     describe_capture,
-    describe_check,
     list_connection_facts,
     list_left_out,
     summarize_direction,
 )
 from pathlab.study.captures.captured_tcp import CapturedConnection
 from pathlab.study.captures.inspection import InspectedCapture, Inspection
-from pathlab.table_columns import TableColumn, list_table_columns
+from pathlab.table_columns import ItemColumn, list_rows, list_table_columns
 from pathlab.units import NOT_MEASURED, format_rate, format_time, format_volume
 
-COLUMNS = (
-    *("Flow", "From", "To", "Duration", "Payload", "Throughput", "Retrans.", "Spurious", "Reordered"),
-    *("RTT min", "RTT median", "In flight max", "Window max"),
-)
-MEANINGS = (
-    *("", "", "", "", "all packets, retransmissions as well", "without retransmissions"),
-    *("packets", "by D-SACK", "packets, not retransmissions"),
-    *("from the capture", "from the capture", "", "the receiver's"),
-)
 ENDS = ("From", "To")
 #: UDP flows in the table, those with most payload.
 UDP_FLOWS_SHOWN = 100
-CHECK_COLUMNS = ("Number", "Engine", "Sender's capture", "Difference")
 DEFINITIONS = (
     "Fast or SACK recovery: SACK blocks above the segment or three duplicate ACKs called for it, or it was "
     "sent again without a pause before that recovery's end (RFC 5681, 6582, 6675, 8985).",
@@ -56,6 +46,74 @@ DEFINITIONS = (
     "RTT by timestamps: from a timestamp to its first echo that acknowledges data (RFC 7323). RTT by ACKs: "
     "from a byte to its first ACK, without what was sent twice (Karn's algorithm, RFC 6298).",
     "In flight: from the highest ACK to the highest byte sent, SACKed bytes included, where it was captured.",
+)
+
+
+def _number_connection(connection: CapturedConnection) -> str:
+    number, ordinal = connection.flow.number, connection.ordinal
+    return str(number) if ordinal == 1 else f"{number}, use {ordinal}"
+
+
+def _count_spurious(connection: CapturedConnection) -> str:
+    trace = connection.main.trace
+    return f"{trace.spurious:,}" if trace.acks_captured else NOT_MEASURED
+
+
+def _format_trip(connection: CapturedConnection, name: str) -> str:
+    """``min_ns`` or ``median_ns`` of the round trips by timestamps, else by ACKs."""
+    trace = connection.main.trace
+    return format_time(getattr(trace.rtt if trace.rtt.samples else trace.ack_rtt, name))
+
+
+#: The connections of a capture, on a terminal and on pages.
+CONNECTION_COLUMNS: tuple[ItemColumn[CapturedConnection], ...] = (
+    ItemColumn("Flow", read=_number_connection),
+    ItemColumn("From", left=True, read=lambda item: item.main.source),
+    ItemColumn("To", priority=1, left=True, read=lambda item: item.main.destination),
+    ItemColumn("Duration", priority=6, read=lambda item: format_time(item.end_ns - item.start_ns)),
+    ItemColumn(
+        "Payload",
+        priority=3,
+        read=lambda item: format_volume(item.main.trace.payload_bytes),
+        meaning="all packets, retransmissions as well",
+    ),
+    ItemColumn(
+        "Throughput",
+        priority=2,
+        read=lambda item: format_rate(item.main.trace.new_bits_per_s),
+        meaning="without retransmissions",
+    ),
+    ItemColumn("Retrans.", read=lambda item: f"{item.main.trace.retransmitted_packets:,}", meaning="packets"),
+    ItemColumn("Spurious", priority=5, read=_count_spurious, meaning="by D-SACK"),
+    ItemColumn(
+        "Reordered",
+        priority=2,
+        read=lambda item: f"{item.main.trace.reordered:,}",
+        meaning="packets, not retransmissions",
+    ),
+    ItemColumn(
+        "RTT min",
+        priority=3,
+        read=lambda item: _format_trip(item, "min_ns"),
+        meaning="from the capture",
+    ),
+    ItemColumn(
+        "RTT median",
+        priority=4,
+        read=lambda item: _format_trip(item, "median_ns"),
+        meaning="from the capture",
+    ),
+    ItemColumn(
+        "In flight max",
+        priority=7,
+        read=lambda item: format_volume(item.main.trace.flight.in_flight_max_bytes),
+    ),
+    ItemColumn(
+        "Window max",
+        priority=8,
+        read=lambda item: format_volume(item.main.trace.flight.window_max_bytes),
+        meaning="the receiver's",
+    ),
 )
 
 
@@ -101,8 +159,8 @@ def _list_answer(inspection: Inspection) -> Iterator[Block]:
         yield build_table(
             "engine-counters",
             "Sender's capture against the engine's counters",
-            list_table_columns(CHECK_COLUMNS),
-            [describe_check(check) for check in inspection.checks],
+            CHECK_COLUMNS,
+            list_rows(CHECK_COLUMNS, inspection.checks),
             note="Both count the whole trial, all streams. Segments of super-packets are counted by the MSS.",
         )
 
@@ -152,38 +210,8 @@ def build_connections_table(capture: InspectedCapture, suffix: str = "") -> Tabl
     return build_table(
         f"connections{suffix}",
         "TCP connections",
-        [
-            TableColumn(heading, left=heading in ENDS, meaning=meaning)
-            for heading, meaning in zip(COLUMNS, MEANINGS, strict=True)
-        ],
-        [format_connection(connection) for connection in capture.connections],
+        CONNECTION_COLUMNS,
+        list_rows(CONNECTION_COLUMNS, capture.connections),
         note=note,
         keep=ENDS,
-    )
-
-
-def format_connection(connection: CapturedConnection) -> tuple[str, ...]:
-    """A row of ``COLUMNS``."""
-    main = connection.main
-    trace, flight = main.trace, main.trace.flight
-    rtt = trace.rtt if trace.rtt.samples else trace.ack_rtt
-    number = (
-        str(connection.flow.number)
-        if connection.ordinal == 1
-        else f"{connection.flow.number}, use {connection.ordinal}"
-    )
-    return (
-        number,
-        main.source,
-        main.destination,
-        format_time(connection.end_ns - connection.start_ns),
-        format_volume(trace.payload_bytes),
-        format_rate(trace.new_bits_per_s),
-        f"{trace.retransmitted_packets:,}",
-        f"{trace.spurious:,}" if trace.acks_captured else NOT_MEASURED,
-        f"{trace.reordered:,}",
-        format_time(rtt.min_ns),
-        format_time(rtt.median_ns),
-        format_volume(flight.in_flight_max_bytes),
-        format_volume(flight.window_max_bytes),
     )

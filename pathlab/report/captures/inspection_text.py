@@ -11,6 +11,7 @@ from pathlab.captures.tcp_options import SynOptions
 from pathlab.report.base.phrases import format_count
 from pathlab.study.captures.captured_tcp import CapturedConnection, CapturedDirection
 from pathlab.study.captures.inspection import CounterCheck, InspectedCapture
+from pathlab.table_columns import ItemColumn
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_volume
 
 #: Causes in the words of their sources.
@@ -27,6 +28,21 @@ POSITIONS = {
     CapturePosition.BETWEEN: "between the ends",
     CapturePosition.UNKNOWN: NOT_MEASURED,
 }
+
+
+def _format_value(value: float | None, unit: str) -> str:
+    if value is None:
+        return NOT_MEASURED
+    return format_time(value) if unit == "ns" else f"{value:,.0f}"
+
+
+#: The engine's counters and those of the sender's capture.
+CHECK_COLUMNS: tuple[ItemColumn[CounterCheck], ...] = (
+    ItemColumn("Number", left=True, read=lambda check: check.name),
+    ItemColumn("Engine", read=lambda check: _format_value(check.counted, check.unit)),
+    ItemColumn("Sender's capture", read=lambda check: _format_value(check.captured, check.unit)),
+    ItemColumn("Difference", read=lambda check: _format_value(check.difference, check.unit)),
+)
 
 
 def describe_capture(capture: InspectedCapture) -> str:
@@ -133,18 +149,6 @@ def summarize_direction(direction: CapturedDirection) -> str:
     parts.append(f"retransmissions: {describe_retransmissions(trace)}")
     parts.append(f"reordered: {_describe_reordering(trace)}")
     return f"{'; '.join(parts)}."
-
-
-def describe_check(check: CounterCheck) -> tuple[str, ...]:
-    """A row of the table of counters: name, engine, capture, difference."""
-    texts = [_format_value(value, check.unit) for value in (check.counted, check.captured, check.difference)]
-    return (check.name, *texts)
-
-
-def _format_value(value: float | None, unit: str) -> str:
-    if value is None:
-        return NOT_MEASURED
-    return format_time(value) if unit == "ns" else f"{value:,.0f}"
 
 
 def _describe_amount(trace: DirectionTrace) -> str:

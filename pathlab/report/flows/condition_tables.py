@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pathlab.printed_table import PrintedTable
 from pathlab.report.base.names import format_granted
@@ -12,8 +13,8 @@ from pathlab.report.base.summary import TableGroup
 from pathlab.report.base.trial_flags import PROVISIONAL, PROVISIONAL_EXPLANATION, count_flags
 from pathlab.study.analyses import Analyses
 from pathlab.study.base.cells import Cell, MeasuredCondition
-from pathlab.study.flows.costs import describe_cell
-from pathlab.table_columns import TableColumn
+from pathlab.study.flows.costs import CellFigures, describe_cell
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -27,21 +28,60 @@ EXPLANATION = (
     "Medians of n usable trials; dRTT: RTT increase under load; "
     "Granted: Linux reports double the usable size."
 )
-CELL_COLUMNS = (
-    TableColumn("Streams"),
-    TableColumn("Window", constant="Window {}"),
-    TableColumn("Granted", priority=6, constant="granted {}"),
-    TableColumn("Effective", priority=7),
-    TableColumn("Throughput"),
-    TableColumn("UDP loss", priority=2),
-    TableColumn("Jitter", priority=5),
-    TableColumn("dRTT", priority=1),
-    TableColumn("Loss", priority=3, constant="probe loss under load {}"),
-    TableColumn("Retr.", priority=4, constant="{} retransmissions"),
-    TableColumn("n", constant="n = {}"),
+
+
+@dataclass(frozen=True, slots=True)
+class _CellRow:
+    """One combination with the figures of its trials; ``is_udp``: it has no figures of TCP."""
+
+    cell: Cell
+    figures: CellFigures
+    is_udp: bool
+
+    @property
+    def granted(self) -> str:
+        return format_granted(*map(self.cell.complete.find_least_granted, ENDS))
+
+    @property
+    def effective(self) -> str:
+        return "" if self.is_udp else format_bytes(self.figures.window_effective_bytes.median)
+
+    @property
+    def drtt(self) -> str:
+        return format_bounded_time(self.figures.drtt_ns.median, self.figures.drtt_ns.above_ns)
+
+    @property
+    def retransmitted(self) -> str:
+        segments = self.figures.retransmitted_segments.median
+        return "" if self.is_udp else NOT_MEASURED if segments is None else f"{segments:.0f}"
+
+    @property
+    def trials(self) -> str:
+        """The trials that are shown, of all complete ones; provisional ones are marked."""
+        if self.cell.is_provisional:
+            return f"{len(self.cell.shown)}{PROVISIONAL}"
+        kept, complete = len(self.cell.sample), len(self.cell.unreplaced)
+        return str(complete) if kept == complete else f"{kept} of {complete}"
+
+
+CELL_COLUMNS: tuple[ItemColumn[_CellRow], ...] = (
+    ItemColumn("Streams", read=lambda row: str(row.cell.streams)),
+    ItemColumn("Window", constant="Window {}", read=lambda row: format_window(row.cell.window_bytes)),
+    ItemColumn("Granted", priority=6, constant="granted {}", read=lambda row: row.granted),
+    ItemColumn("Effective", priority=7, read=lambda row: row.effective),
+    ItemColumn("Throughput", read=lambda row: format_median(row.figures.throughput_bits_per_s)),
+    ItemColumn("UDP loss", priority=2, read=lambda row: format_ratio(row.figures.udp_loss.loss_ratio)),
+    ItemColumn("Jitter", priority=5, read=lambda row: format_time(row.figures.udp_jitter_ns.median)),
+    ItemColumn("dRTT", priority=1, read=lambda row: row.drtt),
+    ItemColumn(
+        "Loss",
+        priority=3,
+        constant="probe loss under load {}",
+        read=lambda row: format_ratio(row.figures.loaded_loss.loss_ratio),
+    ),
+    ItemColumn("Retr.", priority=4, constant="{} retransmissions", read=lambda row: row.retransmitted),
+    ItemColumn("n", constant="n = {}", read=lambda row: row.trials),
 )
-#: What UDP does not have.
-OF_TCP = ("Effective", "Retr.")
 
 
 def build_conditions_table(study: Analyses) -> Iterator[TableGroup]:
@@ -63,32 +103,10 @@ def build_conditions_table(study: Analyses) -> Iterator[TableGroup]:
 def build_cells_table(condition: MeasuredCondition) -> PrintedTable:
     """The cells of a condition, one a row; provisional ones are marked in the last column."""
     cells = sorted(condition.all_cells, key=lambda cell: cell.streams)
+    rows = (_CellRow(cell, describe_cell(cell.shown), condition.key.is_udp) for cell in cells)
     return PrintedTable(
         title=condition.name,
         columns=CELL_COLUMNS,
-        rows=[_describe_cell(cell, is_udp=condition.key.is_udp) for cell in cells],
+        rows=list_rows(CELL_COLUMNS, rows),
         styles=["" if len(cell.shown) else "dim" for cell in cells],
     )
-
-
-def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
-    result = describe_cell(cell.shown)
-    retransmits, kept, complete = result.retransmitted_segments.median, len(cell.sample), len(cell.unreplaced)
-    used = str(complete) if kept == complete else f"{kept} of {complete}"
-    texts = (
-        str(cell.streams),
-        format_window(cell.window_bytes),
-        format_granted(*map(cell.complete.find_least_granted, ENDS)),
-        format_bytes(result.window_effective_bytes.median),
-        format_median(result.throughput_bits_per_s),
-        format_ratio(result.udp_loss.loss_ratio),
-        format_time(result.udp_jitter_ns.median),
-        format_bounded_time(result.drtt_ns.median, result.drtt_ns.above_ns),
-        format_ratio(result.loaded_loss.loss_ratio),
-        NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
-        f"{len(cell.shown)}{PROVISIONAL}" if cell.is_provisional else used,
-    )
-    return [
-        "" if is_udp and column.heading in OF_TCP else text
-        for column, text in zip(CELL_COLUMNS, texts, strict=True)
-    ]

@@ -22,36 +22,13 @@ from pathlab.study.base.selection import LAB_FLAGS, Sample, choose_evenly
 from pathlab.study.messages.combination_names import find_naming, name_message_combination
 from pathlab.study.messages.message_rates import MESSAGE_SIZE
 from pathlab.study.messages.message_setups import MESSAGE_RATE
-from pathlab.table_columns import TableColumn
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
 
 #: Rows of one table; of more sizes than they hold, some are chosen.
 ROWS_MAX = 24
 EXPLANATION = "Medians of n usable trials; CPU/message: CPU time per message, sender/receiver"
 OF_REPLIES = "round trips: of the n trials that kept the offered rate"
-_IDENTITY = (
-    TableColumn("Size", constant="messages of {}"),
-    TableColumn("Combination", left=True, wraps=True, constant="{}"),
-    TableColumn("Offered", constant="offered {}"),
-)
-_RATES = (
-    TableColumn("Messages"),
-    TableColumn("95 % CI", priority=2),
-    TableColumn("Throughput", priority=3),
-)
-_ROUND_TRIPS = (
-    TableColumn("Achieved", priority=3),
-    TableColumn("Median"),
-    TableColumn("p99"),
-    TableColumn("95 % CI of p99", priority=4),
-    TableColumn("p99.9", priority=2),
-)
-_COST = (TableColumn("CPU/message", priority=5), TableColumn("n", priority=1, constant="n = {}"))
-#: Columns of the table without and with replies.
-MESSAGE_COLUMNS: Mapping[bool, Sequence[TableColumn]] = {
-    False: (*_IDENTITY, *_RATES, *_COST),
-    True: (*_IDENTITY, *_ROUND_TRIPS, *_COST),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,6 +46,91 @@ class MessageRow:
     kept: Sample
     provisional: bool
     name: str = ""
+
+
+def _format_offered(row: MessageRow) -> str:
+    """The offered rate; empty for messages without replies that have none."""
+    replies = row.curve.condition.get("reply")
+    return name_offered(row.offered_messages_per_s) if replies or row.offered_messages_per_s else ""
+
+
+def _measure(sample: Sample, column: str) -> Spread:
+    return measure_spread(sample.get(column))
+
+
+def _format_bounds(spread: Spread, formatter: Callable[[float | None], str]) -> str:
+    return format_interval(spread.interval, formatter) if spread.interval.decided else ""
+
+
+def _format_both(first: str, second: str) -> str:
+    """``701/861 ns``: the unit once, where both have the same."""
+    if first == second == NOT_MEASURED:
+        return NOT_MEASURED
+    number, _, unit = first.rpartition(" ")
+    return f"{number if number and second.endswith(f' {unit}') else first}/{second}"
+
+
+def _format_rate_interval(row: MessageRow) -> str:
+    rates = _measure(row.usable, "messages_per_s")
+    return "" if row.provisional else _format_bounds(rates, format_frequency)
+
+
+def _format_throughput(row: MessageRow) -> str:
+    median = _measure(row.usable, "messages_per_s").median
+    return format_rate(None if median is None else 8 * row.size_bytes * median)
+
+
+def _format_p99_interval(row: MessageRow) -> str:
+    p99 = _measure(row.kept, "round_trip_p99_ns")
+    return "" if row.provisional else _format_bounds(p99, format_time)
+
+
+def _format_cpu(row: MessageRow) -> str:
+    spent = (_measure(row.usable, f"{end}_cpu_ns_per_message").median for end in ("sender", "receiver"))
+    return _format_both(*map(format_time, spent))
+
+
+def _count_trials(row: MessageRow) -> str:
+    complete, used = len(row.curve.found.complete), len(row.kept)
+    n = f"{used}{PROVISIONAL if row.provisional else ''}"
+    return n if used == complete else f"{n} of {complete}"
+
+
+def _format_messages(row: MessageRow) -> str:
+    return format_frequency(_measure(row.usable, "messages_per_s").median)
+
+
+def _read_trip(name: str) -> Callable[[MessageRow], str]:
+    """The median over trials of a quantile of the round trips."""
+    return lambda row: format_time(_measure(row.kept, f"round_trip_{name}_ns").median)
+
+
+_IDENTITY: tuple[ItemColumn[MessageRow], ...] = (
+    ItemColumn("Size", constant="messages of {}", read=lambda row: format_bytes(row.size_bytes)),
+    ItemColumn("Combination", left=True, wraps=True, constant="{}", read=lambda row: row.name),
+    ItemColumn("Offered", constant="offered {}", read=_format_offered),
+)
+_RATES: tuple[ItemColumn[MessageRow], ...] = (
+    ItemColumn("Messages", read=_format_messages),
+    ItemColumn("95 % CI", priority=2, read=_format_rate_interval),
+    ItemColumn("Throughput", priority=3, read=_format_throughput),
+)
+_ROUND_TRIPS: tuple[ItemColumn[MessageRow], ...] = (
+    ItemColumn("Achieved", priority=3, read=_format_messages),
+    ItemColumn("Median", read=_read_trip("median")),
+    ItemColumn("p99", read=_read_trip("p99")),
+    ItemColumn("95 % CI of p99", priority=4, read=_format_p99_interval),
+    ItemColumn("p99.9", priority=2, read=_read_trip("p99_9")),
+)
+_COST: tuple[ItemColumn[MessageRow], ...] = (
+    ItemColumn("CPU/message", priority=5, read=_format_cpu),
+    ItemColumn("n", priority=1, constant="n = {}", read=_count_trials),
+)
+#: Columns of the table without and with replies.
+MESSAGE_COLUMNS: Mapping[bool, Sequence[ItemColumn[MessageRow]]] = {
+    False: (*_IDENTITY, *_RATES, *_COST),
+    True: (*_IDENTITY, *_ROUND_TRIPS, *_COST),
+}
 
 
 def build_messages_table(study: Analyses) -> Iterator[TableGroup]:
@@ -99,11 +161,10 @@ def _build_path_table(
         shown = _choose_rows(rows)
         if shown:
             title = f"{'Round trips' if replies else 'Messages'}: {name_path(result[0].key)}"
-            describe = _describe_round_trips if replies else _describe_rates
             table = PrintedTable(
                 title=title,
                 columns=columns,
-                rows=[_describe_row(row, describe) for row in shown],
+                rows=list_rows(columns, shown),
                 styles=["dim" if row.provisional or not len(row.kept) else "" for row in shown],
             )
             analysis = "message_latency" if replies else "message_rates"
@@ -167,57 +228,3 @@ def _choose_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
     per_size = -(-len(rows) // max(1, len(sizes)))
     chosen = set(choose_evenly(sizes, ROWS_MAX // max(1, per_size)))
     return [row for row in rows if row.size_bytes in chosen][:ROWS_MAX]
-
-
-def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str]]) -> list[str]:
-    complete, used = len(row.curve.found.complete), len(row.kept)
-    n = f"{used}{PROVISIONAL if row.provisional else ''}"
-    spent = [
-        measure_spread(row.usable.get(f"{end}_cpu_ns_per_message")).median for end in ("sender", "receiver")
-    ]
-    return [
-        format_bytes(row.size_bytes),
-        row.name,
-        _format_offered(row),
-        *describe(row),
-        _format_both(*map(format_time, spent)),
-        n if used == complete else f"{n} of {complete}",
-    ]
-
-
-def _format_offered(row: MessageRow) -> str:
-    """The offered rate; empty for messages without replies that have none."""
-    replies = row.curve.condition.get("reply")
-    return name_offered(row.offered_messages_per_s) if replies or row.offered_messages_per_s else ""
-
-
-def _describe_rates(row: MessageRow) -> Iterator[str]:
-    rates = _measure(row.usable, "messages_per_s")
-    yield format_frequency(rates.median)
-    yield "" if row.provisional else _format_bounds(rates, format_frequency)
-    yield format_rate(None if rates.median is None else 8 * row.size_bytes * rates.median)
-
-
-def _describe_round_trips(row: MessageRow) -> Iterator[str]:
-    p99 = _measure(row.kept, "round_trip_p99_ns")
-    yield format_frequency(_measure(row.usable, "messages_per_s").median)
-    yield format_time(_measure(row.kept, "round_trip_median_ns").median)
-    yield format_time(p99.median)
-    yield "" if row.provisional else _format_bounds(p99, format_time)
-    yield format_time(_measure(row.kept, "round_trip_p99_9_ns").median)
-
-
-def _measure(sample: Sample, column: str) -> Spread:
-    return measure_spread(sample.get(column))
-
-
-def _format_bounds(spread: Spread, formatter: Callable[[float | None], str]) -> str:
-    return format_interval(spread.interval, formatter) if spread.interval.decided else ""
-
-
-def _format_both(first: str, second: str) -> str:
-    """``701/861 ns``: the unit once, where both have the same."""
-    if first == second == NOT_MEASURED:
-        return NOT_MEASURED
-    number, _, unit = first.rpartition(" ")
-    return f"{number if number and second.endswith(f' {unit}') else first}/{second}"

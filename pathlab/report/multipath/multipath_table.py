@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from pathlab.analysis.verdicts.bond_gain import BondGain
 from pathlab.printed_table import PrintedTable
+from pathlab.quantities import Format
 from pathlab.report.base.phrases import format_factor, format_interval
 from pathlab.report.base.summary import TableGroup, format_more
 from pathlab.report.multipath.multipath_remarks import format_hash_test, format_share
 from pathlab.report.multipath.multipath_text import list_bond_views
 from pathlab.study.analyses import Analyses
-from pathlab.study.base.answer import Answer
+from pathlab.study.base.answer import Answer, Spread
 from pathlab.study.multipath.member_shares import MemberShares
 from pathlab.study.multipath.multipath import MeasuredBond
-from pathlab.table_columns import TableColumn
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio
 
 #: Rows of one table.
@@ -22,18 +25,57 @@ EXPLANATION = (
     "× best: throughput over the best link alone, efficiency: over the sum of all links alone, in pairs of a "
     "cycle; 95 % CI corrected for all rows (Holm). Shares: of what the sender sent over each link."
 )
-_COLUMNS = (
-    TableColumn("Bond", left=True, wraps=True),
-    TableColumn("Combination", left=True, wraps=True, constant="{}"),
-    TableColumn("Throughput", priority=1),
-    TableColumn("× best"),
-    TableColumn("95 % CI", priority=2),
-    TableColumn("Verdict", left=True),
-    TableColumn("Efficiency", priority=3),
-    TableColumn("95 % CI ", priority=5),
-    TableColumn("Shares", priority=4, left=True),
-    TableColumn("Hash", priority=6, left=True, wraps=True),
-    TableColumn("n", priority=7, constant="n = {}"),
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LinkRow:
+    """A link alone, or a bond; ``bond`` None: a link. ``shares``: of the members of a bond."""
+
+    name: str
+    combination: str
+    throughput: Spread
+    bond: MeasuredBond | None = None
+    shares: MemberShares | None = None
+
+    @property
+    def gain(self) -> BondGain | None:
+        return None if self.bond is None else self.bond.gain
+
+    def format_gain(self, name: str, formatter: Format) -> str:
+        """A figure of the gain; empty for a link."""
+        return "" if self.bond is None else formatter(None if self.gain is None else getattr(self.gain, name))
+
+    def format_ends(self, name: str, formatter: Format) -> str:
+        """An interval of the gain; empty where there is none."""
+        interval = None if self.gain is None else getattr(self.gain, name)
+        if interval is None:
+            return ""
+        return format_interval(interval, formatter) if interval.decided else NOT_MEASURED
+
+    @property
+    def sent(self) -> str:
+        members = () if self.shares is None else self.shares.members
+        return " / ".join(format_share(member.sent.median) for member in members)
+
+
+_COLUMNS: tuple[ItemColumn[_LinkRow], ...] = (
+    ItemColumn("Bond", left=True, wraps=True, read=lambda row: row.name),
+    ItemColumn("Combination", left=True, wraps=True, constant="{}", read=lambda row: row.combination),
+    ItemColumn("Throughput", priority=1, read=lambda row: format_rate(row.throughput.median)),
+    ItemColumn("× best", read=lambda row: row.format_gain("gain", format_factor)),
+    ItemColumn("95 % CI", priority=2, read=lambda row: row.format_ends("gain_interval", format_factor)),
+    ItemColumn("Verdict", left=True, read=lambda row: "" if row.bond is None else str(row.bond.verdict)),
+    ItemColumn("Efficiency", priority=3, read=lambda row: row.format_gain("efficiency", format_ratio)),
+    ItemColumn("95 % CI ", priority=5, read=lambda row: row.format_ends("efficiency_interval", format_ratio)),
+    ItemColumn("Shares", priority=4, left=True, read=lambda row: row.sent),
+    ItemColumn(
+        "Hash",
+        priority=6,
+        left=True,
+        wraps=True,
+        read=lambda row: "" if row.shares is None else format_hash_test(row.shares),
+    ),
+    ItemColumn("n", priority=7, constant="n = {}", read=lambda row: str(row.throughput.n)),
 )
 
 
@@ -42,13 +84,13 @@ def build_multipath_table(study: Analyses) -> Iterator[TableGroup]:
     tables, left = [], 0
     for view in list_bond_views(study):
         shares = {_key(share): share.result for share in study.member_shares()}
-        rows: list[list[str]] = []
+        rows: list[_LinkRow] = []
         for combination in view.combinations:
             answers = [answer for answer in view.answers if view.name_combination(answer) == combination]
-            rows += _describe_links(combination, view.find_first(combination).result)
-            rows += [_describe_row(combination, item, shares.get(_key(item))) for item in answers]
+            rows += _list_links(combination, view.find_first(combination).result)
+            rows += [_build_bond_row(combination, item.result, shares.get(_key(item))) for item in answers]
         title = f"Several links: {view.title}"
-        tables.append(PrintedTable(title=title, columns=_COLUMNS, rows=rows[:ROWS_MAX]))
+        tables.append(PrintedTable(title=title, columns=_COLUMNS, rows=list_rows(_COLUMNS, rows[:ROWS_MAX])))
         left += len(rows[ROWS_MAX:])
     if tables:
         more = format_more(left, "row", "multipath")
@@ -59,36 +101,18 @@ def _key(answer: Answer[MeasuredBond] | Answer[MemberShares]) -> tuple[object, .
     return answer.condition, answer.result.name, answer.streams, answer.window_bytes
 
 
-def _describe_links(combination: str, bond: MeasuredBond) -> Iterator[list[str]]:
+def _list_links(combination: str, bond: MeasuredBond) -> Iterator[_LinkRow]:
     """The links alone, as measured alongside a bond."""
     for link in bond.links:
-        spread = link.throughput_bits_per_s
-        row = [f"link-{link.number}", combination, format_rate(spread.median)]
-        yield [*row, *[""] * (len(_COLUMNS) - len(row) - 1), str(spread.n)]
+        name = f"link-{link.number}"
+        yield _LinkRow(name=name, combination=combination, throughput=link.throughput_bits_per_s)
 
 
-def _describe_row(combination: str, answer: Answer[MeasuredBond], shares: MemberShares | None) -> list[str]:
-    item, gain = answer.result, answer.result.gain
-    members = [] if shares is None else [member.sent.median for member in shares.members]
-    ends = ["", ""]
-    if gain is not None:
-        ends = [
-            format_interval(interval, formatter) if interval.decided else NOT_MEASURED
-            for interval, formatter in (
-                (gain.gain_interval, format_factor),
-                (gain.efficiency_interval, format_ratio),
-            )
-        ]
-    return [
-        item.name,
-        combination,
-        format_rate(item.throughput_bits_per_s.median),
-        format_factor(None if gain is None else gain.gain),
-        ends[0],
-        str(item.verdict),
-        format_ratio(None if gain is None else gain.efficiency),
-        ends[1],
-        " / ".join(map(format_share, members)),
-        "" if shares is None else format_hash_test(shares),
-        str(item.throughput_bits_per_s.n),
-    ]
+def _build_bond_row(combination: str, bond: MeasuredBond, shares: MemberShares | None) -> _LinkRow:
+    return _LinkRow(
+        name=bond.name,
+        combination=combination,
+        throughput=bond.throughput_bits_per_s,
+        bond=bond,
+        shares=shares,
+    )

@@ -38,36 +38,101 @@ from pathlab.report.technologies.technology_text import (
     format_overhead,
     list_technology_settings,
 )
-from pathlab.study.base.answer import Answer
+from pathlab.study.base.answer import Answer, Spread
 from pathlab.study.messages.message_latency import MessageLatency
 from pathlab.study.technologies.technology_overhead import TechnologyOverhead
 from pathlab.study.technologies.technology_round_trips import TechnologyRoundTrips
-from pathlab.table_columns import TableColumn, list_table_columns
+from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_time
 
 FACTS_TITLE = "The technologies"
-QUANTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
-_HEADINGS = (
-    *("Technology", "Minimum", "Mean", "Maximum", *QUANTILES, "CPU, asking", "CPU, answering"),
-    *("95 % CI of p50", "In addition", "Language", "Trials"),
-)
-_OVERHEAD_COLUMNS = list_table_columns(
-    (
-        *("Technology", "Size", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Share of the language"),
-        *("Pairs", "Undecided"),
+#: The quantiles above the median.
+QUANTILES = ("p90", "p99", "p99.9", "p99.99", "p99.999")
+
+
+def _describe_additions(trips: TechnologyRoundTrips) -> str:
+    """``broker, store and copy; without persistence``; empty for a plain transport."""
+    lacks = f"without {', '.join(trips.lacks)}" if trips.lacks else ""
+    return "; ".join(filter(None, (", ".join(trips.adds), lacks)))
+
+
+def _format_end(spent: Spread) -> str:
+    return format_time(spent.median)
+
+
+def _list_quantile_columns() -> Iterator[ItemColumn[TechnologyRoundTrips]]:
+    """The quantiles above the median; blank where a trial's samples do not carry them."""
+
+    def build(number: int, heading: str) -> ItemColumn[TechnologyRoundTrips]:
+        def read(item: TechnologyRoundTrips) -> str:
+            values = [quantile.value for quantile in item.tail.quantiles]
+            value = values[number] if values else None
+            return "" if value is None else format_time(value)
+
+        return ItemColumn(heading, read=read)
+
+    return (build(number, heading) for number, heading in enumerate(QUANTILES, 1))
+
+
+def _format_median_interval(item: TechnologyRoundTrips) -> str:
+    interval = item.median_ns.interval
+    return format_interval(interval, format_time) if interval.decided else NOT_MEASURED
+
+
+def _format_share(item: TechnologyOverhead) -> str:
+    if (share := item.language_share_ratio) is None:
+        return NOT_MEASURED
+    return f"{format_ratio(share)} ({item.language}, {format_count(item.share_cycles, 'cycle')})"
+
+
+_COLUMNS: tuple[ItemColumn[TechnologyRoundTrips], ...] = (
+    ItemColumn("Technology", left=True, read=lambda item: item.technology),
+    ItemColumn("Minimum", read=lambda item: format_time(item.least_ns)),
+    ItemColumn("Mean", read=lambda item: format_time(item.mean_ns)),
+    ItemColumn("Maximum", read=lambda item: format_time(item.most_ns)),
+    ItemColumn(
+        "p50",
+        read=lambda item: "" if item.median_ns.median is None else format_time(item.median_ns.median),
+        meaning="median of the trials' medians",
     ),
-    words={"Technology", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Undecided"},
+    *_list_quantile_columns(),
+    ItemColumn(
+        "CPU, asking",
+        read=lambda item: _format_end(item.asking_cpu_ns),
+        meaning="CPU time per request of the end that asks",
+    ),
+    ItemColumn(
+        "CPU, answering",
+        read=lambda item: _format_end(item.answering_cpu_ns),
+        meaning="CPU time per request of the end that answers, a broker with its responder",
+    ),
+    ItemColumn("95 % CI of p50", left=True, read=_format_median_interval),
+    ItemColumn(
+        "In addition",
+        left=True,
+        read=_describe_additions,
+        meaning="what it does besides carrying the message, and what it leaves out",
+    ),
+    ItemColumn("Language", left=True, read=lambda item: item.language or NOT_MEASURED),
+    ItemColumn("Trials", read=lambda item: str(item.trials)),
 )
-_FACTS = ("Technology", "Language", "In addition", "Without", "Versions", "Settings")
-_MEANINGS = {
-    "p50": "median of the trials' medians",
-    "In addition": "what it does besides carrying the message, and what it leaves out",
-    "CPU, asking": "CPU time per request of the end that asks",
-    "CPU, answering": "CPU time per request of the end that answers, a broker with its responder",
-}
-_WORDS = {"Technology", "95 % CI of p50", "In addition", "Language"}
-_COLUMNS = tuple(
-    TableColumn(heading, left=heading in _WORDS, meaning=_MEANINGS.get(heading, "")) for heading in _HEADINGS
+_OVERHEAD_COLUMNS: tuple[ItemColumn[TechnologyOverhead], ...] = (
+    ItemColumn("Technology", left=True, read=lambda item: item.technology),
+    ItemColumn("Size", read=lambda item: format_bytes(item.message_bytes)),
+    ItemColumn("Transport", left=True, read=lambda item: item.beneath),
+    ItemColumn("p50 [95 % CI]", left=True, read=lambda item: format_overhead(item.median)),
+    ItemColumn("p99 [95 % CI]", left=True, read=lambda item: format_overhead(item.p99)),
+    ItemColumn("Share of the language", read=_format_share),
+    ItemColumn("Pairs", read=lambda item: str(item.median.first_n)),
+    ItemColumn("Undecided", left=True, read=lambda item: str(item.median.undecided or "").replace("-", " ")),
+)
+_FACT_COLUMNS: tuple[ItemColumn[TechnologyRoundTrips], ...] = (
+    ItemColumn("Technology", left=True, read=lambda item: item.technology),
+    ItemColumn("Language", left=True, read=lambda item: item.language or NOT_MEASURED),
+    ItemColumn("In addition", left=True, read=lambda item: ", ".join(item.adds) or NOT_MEASURED),
+    ItemColumn("Without", left=True, read=lambda item: ", ".join(item.lacks) or NOT_MEASURED),
+    ItemColumn("Versions", left=True, read=lambda item: item.versions or NOT_MEASURED),
+    ItemColumn("Settings", left=True, read=lambda item: item.settings or NOT_MEASURED),
 )
 
 
@@ -116,34 +181,10 @@ def _build_round_trips_table(setting: TechnologySetting, size: int) -> Iterator[
         _name("round-trips", setting, size),
         f"Round trips by technology, {setting.describe(size)}",
         _COLUMNS,
-        [_describe_row(row) for row in rows],
+        list_rows(_COLUMNS, rows),
         note=" ".join(_list_notes(rows)),
-        keep=(*_HEADINGS[:5], "In addition"),
+        keep=(*(column.heading for column in _COLUMNS[:5]), "In addition"),
     )
-
-
-def _describe_row(trips: TechnologyRoundTrips) -> tuple[str, ...]:
-    tail = [quantile.value for quantile in trips.tail.quantiles[1:]] or [None] * (len(QUANTILES) - 1)
-    median = trips.median_ns
-    values = [median.median, *tail]
-    return (
-        trips.technology,
-        *map(format_time, (trips.least_ns, trips.mean_ns, trips.most_ns)),
-        *("" if value is None else format_time(value) for value in values),
-        *(format_time(spent.median) for spent in (trips.asking_cpu_ns, trips.answering_cpu_ns)),
-        format_interval(trips.median_ns.interval, format_time)
-        if trips.median_ns.interval.decided
-        else NOT_MEASURED,
-        _describe_additions(trips),
-        trips.language or NOT_MEASURED,
-        str(trips.trials),
-    )
-
-
-def _describe_additions(trips: TechnologyRoundTrips) -> str:
-    """``broker, store and copy; without persistence``; empty for a plain transport."""
-    lacks = f"without {', '.join(trips.lacks)}" if trips.lacks else ""
-    return "; ".join(filter(None, (", ".join(trips.adds), lacks)))
 
 
 def _list_notes(rows: Sequence[TechnologyRoundTrips]) -> Iterator[str]:
@@ -174,7 +215,7 @@ def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
             f"overheads-{setting.number}",
             ", ".join(filter(None, ("Factor over the transport beneath", setting.name))),
             _OVERHEAD_COLUMNS,
-            [_describe_overhead(overhead) for overhead in overheads],
+            list_rows(_OVERHEAD_COLUMNS, overheads),
             note=(
                 "In pairs of a cycle, over the transport of PathLab's engine with the least median, of the "
                 "kind beneath and the same size, cores, load and priority (Hodges-Lehmann). "
@@ -184,22 +225,6 @@ def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
             ),
             keep=("Size",),
         )
-
-
-def _describe_overhead(overhead: TechnologyOverhead) -> tuple[str, ...]:
-    text = NOT_MEASURED
-    if (share := overhead.language_share_ratio) is not None:
-        text = f"{format_ratio(share)} ({overhead.language}, {format_count(overhead.share_cycles, 'cycle')})"
-    return (
-        overhead.technology,
-        format_bytes(overhead.message_bytes),
-        overhead.beneath,
-        format_overhead(overhead.median),
-        format_overhead(overhead.p99),
-        text,
-        str(overhead.median.first_n),
-        str(overhead.median.undecided or "").replace("-", " "),
-    )
 
 
 def _build_technologies_table(setting: TechnologySetting) -> Iterator[Block]:
@@ -212,18 +237,8 @@ def _build_technologies_table(setting: TechnologySetting) -> Iterator[Block]:
     yield build_table(
         f"technology-facts-{setting.number}",
         FACTS_TITLE,
-        list_table_columns(_FACTS, _FACTS),
-        [
-            (
-                item.technology,
-                item.language or NOT_MEASURED,
-                ", ".join(item.adds) or NOT_MEASURED,
-                ", ".join(item.lacks) or NOT_MEASURED,
-                item.versions or NOT_MEASURED,
-                item.settings or NOT_MEASURED,
-            )
-            for item in result.values()
-        ],
+        _FACT_COLUMNS,
+        list_rows(_FACT_COLUMNS, result.values()),
         note="In addition: what it does besides carrying the message. Settings: as both ends read them back.",
     )
 
