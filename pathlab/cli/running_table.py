@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,12 @@ from pathlab.report.trials.trial_notes import format_increase
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.base.answer import measure_bounded_records, measure_records
-from pathlab.study.base.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
+from pathlab.study.flows.running_cell import CellTraffic, RunningCell, pool_datagram_loss
 from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
-from pathlab.table_columns import TableColumn
-from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
+from pathlab.table_columns import ItemColumn, list_rows
+from pathlab.units import format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10
-#: What a row of the plan carries.
-STREAM, MESSAGES, UDP = "stream", "messages", "udp"
-RUNNING_COLUMNS = (
-    TableColumn("path", priority=3, left=True, constant="{}"),
-    TableColumn("combination", left=True, wraps=True),
-    TableColumn("other levels", priority=4, left=True, constant="{}"),
-    TableColumn("n", priority=1),
-    TableColumn("median"),
-    TableColumn("95 % CI", priority=2),
-    TableColumn("loss"),
-    TableColumn("dRTT"),
-    TableColumn("round trip"),
-    TableColumn("p99"),
-)
 ADDRESSES = ("source_address", "destination_address", "control")
 
 
@@ -89,38 +75,96 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
             median, p99 = format_time(record.round_trip_median_ns), format_time(record.round_trip_p99_ns)
             delay = f"round trip {median}, p99 {p99}"
     elif carries_datagrams(settings):
-        delay = f"loss {_describe_loss([record])}"
+        delay = f"loss {format_ratio(pool_datagram_loss([record]))}"
     marks = [flag for flag in record.flags if flag != Flag.LAB]
     return f"{what}  {rate:>12}{f'  {delay}' if delay else ''}  {', '.join(marks)}".rstrip()
 
 
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """A combination by its names, with its trials so far."""
+
+    path: str
+    combination: str
+    others: str
+    cell: RunningCell
+
+    @property
+    def count(self) -> str:
+        """The trials counted, of all where some are not; provisional ones are said to be."""
+        used, complete = self.cell.rate.n, len(self.cell.records)
+        text = str(used) if used == complete else f"{used} of {complete}"
+        return f"{text} provisional" if self.cell.is_provisional else text
+
+    @property
+    def format(self) -> Format:
+        return format_frequency if self.cell.traffic is CellTraffic.MESSAGES else format_rate
+
+    @property
+    def interval(self) -> str:
+        interval = self.cell.rate.interval
+        is_shown = interval.decided and not self.cell.is_provisional
+        return format_interval(interval, self.format) if is_shown else ""
+
+    @property
+    def loss(self) -> str:
+        return format_ratio(self.cell.udp_loss_ratio) if self.cell.traffic is CellTraffic.UDP else ""
+
+    @property
+    def drtt(self) -> str:
+        if self.cell.traffic is CellTraffic.MESSAGES:
+            return ""
+        return format_bounded_time(self.cell.drtt_ns.median, self.cell.drtt_ns.above_ns)
+
+    def format_round_trip(self, quantile: str) -> str:
+        """A quantile of round trips; empty without messages."""
+        if self.cell.traffic is not CellTraffic.MESSAGES:
+            return ""
+        return format_time(self.cell.measure_round_trips(quantile).median)
+
+
+RUNNING_COLUMNS: tuple[ItemColumn[_Row], ...] = (
+    ItemColumn("path", priority=3, left=True, constant="{}", read=lambda row: row.path),
+    ItemColumn("combination", left=True, wraps=True, read=lambda row: row.combination),
+    ItemColumn("other levels", priority=4, left=True, constant="{}", read=lambda row: row.others),
+    ItemColumn("n", priority=1, read=lambda row: row.count),
+    ItemColumn("median", read=lambda row: row.format(row.cell.rate.median)),
+    ItemColumn("95 % CI", priority=2, read=lambda row: row.interval),
+    ItemColumn("loss", read=lambda row: row.loss),
+    ItemColumn("dRTT", read=lambda row: row.drtt),
+    ItemColumn("round trip", read=lambda row: row.format_round_trip("median")),
+    ItemColumn("p99", read=lambda row: row.format_round_trip("p99")),
+)
+
+
 class RunningTable:
     """Throughput and dRTT per cell so far, of messages their rate and round trips: medians of usable trials.
-    Of UDP flows also the loss; their host-limited trials are usable.
 
-    Where none is usable, provisional ones are shown, and said to be. ``varied``: the factors that name a cell
-    of messages.
+    Of UDP flows also the loss. ``varied``: the factors that name a cell of messages.
     """
 
     def __init__(self, varied: Collection[str] = ()) -> None:
         self._varied = varied
-        self._cells: dict[tuple[str, str, str, str], list[TrialRecord]] = {}
+        self._cells: dict[tuple[str, str, str, CellTraffic], RunningCell] = {}
 
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
         control = ["control"] if settings.get("control") else []  # it belongs to no cell
         combination = format_combination(record.streams, record.window_requested_bytes)
-        others, kind = describe_levels(settings), UDP if carries_datagrams(settings) else STREAM
+        others = describe_levels(settings)
+        traffic = CellTraffic.UDP if carries_datagrams(settings) else CellTraffic.STREAM
         if is_of_messages(settings):
             combination, others = describe_message_levels(settings, self._varied), ""
-            kind = MESSAGES
+            traffic = CellTraffic.MESSAGES
         key = (
             f"{record.path_source} to {record.path_destination}",
             combination,
             " ".join([*filter(None, [others]), *control]),
-            kind,
+            traffic,
         )
-        self._cells[key] = [*self._cells.pop(key, []), record]
+        known = self._cells.pop(key, RunningCell(traffic=traffic, records=[]))
+        known.records.append(record)
+        self._cells[key] = RunningCell(traffic=traffic, records=known.records)  # without figures yet
 
     def add_stored(self, folder: Path) -> None:
         with Results.open(folder) as results:
@@ -130,47 +174,7 @@ class RunningTable:
 
     def build(self) -> PrintedTable | None:
         """The cells measured last; None before the first."""
-        rows = []
-        for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
-            *names, kind = key
-            of_messages = kind == MESSAGES
-            flags, least_flags = (PATH_FLAGS, PROVISIONAL_FLAGS) if kind == STREAM else (LAB_FLAGS, ())
-            counted, mark = [record for record in records if is_counted(record, flags)], ""
-            if not counted:
-                counted = [record for record in records if is_counted(record, least_flags)]
-                mark = " provisional" * bool(counted)
-            formatter: Format = format_frequency if of_messages else format_rate
-            column = "messages_per_s" if of_messages else "throughput_bits_per_s"
-            rate = measure_records(getattr(record, column) for record in counted)
-            bounds, interval = "", rate.interval
-            if interval.decided and not mark:
-                bounds = format_interval(interval, formatter)
-            n = (str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}") + mark
-            loss = _describe_loss(counted) if kind == UDP else ""
-            delays = _describe_round_trips(counted) if of_messages else (_describe_drtt(counted), "", "")
-            rows.append((*names, n, formatter(rate.median), bounds, loss, *delays))
+        last = list(self._cells.items())[-CELLS_SHOWN:]
+        cells = [_Row(path, combination, others, cell) for (path, combination, others, _), cell in last]
+        rows = list_rows(RUNNING_COLUMNS, cells)
         return PrintedTable(columns=RUNNING_COLUMNS, rows=rows, explains=False) if rows else None
-
-
-def _describe_loss(records: Sequence[TrialRecord]) -> str:
-    """Lost of the datagrams sent, over all of the trials that counted them."""
-    counts = [(record.udp_lost_packets, record.udp_sent_packets) for record in records]
-    known = [(lost, sent) for lost, sent in counts if lost is not None and sent]
-    return (
-        format_ratio(sum(lost for lost, _ in known) / sum(sent for _, sent in known))
-        if known
-        else NOT_MEASURED
-    )
-
-
-def _describe_drtt(records: Sequence[TrialRecord]) -> str:
-    result = measure_bounded_records(records, measure_drtt, find_drtt_bound)
-    return format_bounded_time(result.median, result.above_ns)
-
-
-def _describe_round_trips(records: Sequence[TrialRecord]) -> tuple[str, str, str]:
-    """No dRTT, and median and p99 of the trials that kept their offered rate."""
-    kept = [record for record in records if Flag.RATE_MISSED not in record.flags]
-    medians = measure_records(record.round_trip_median_ns for record in kept)
-    p99 = measure_records(record.round_trip_p99_ns for record in kept)
-    return "", format_time(medians.median), format_time(p99.median)
