@@ -81,28 +81,6 @@ RECEIVE, PORT = "pathlab-engine receive --flows 0", 5210
 #: Stages at which an agent could not be started over SSH.
 SSH_STAGES = (Stage.CONNECT, Stage.AUTHENTICATION, Stage.INTERPRETER, Stage.DEPLOY)
 LONGEST_TRANSFER = "24h"
-#: Key of the campaign that a measurement runs, and the option that sets it.
-OPTIONS = {
-    "factors.window": "--window",
-    "factors.congestion": "--congestion",
-    "factors.pacing": "--rate",
-    "factors.transfer": "--bytes",
-    "factors.streams": "--streams",
-    "factors.direction": "--reverse or --both",
-    "factors.message": "--message",
-    "factors.message_rate": "--message-rate",
-    "factors.reply": "--reply",
-    "factors.transport": "--transport",
-    "factors.datagram": "--datagram",
-    "factors.gso": "--gso",
-    "factors.gro": "--gro",
-    "trial.duration": "--time",
-    "trial.warmup": "--warmup",
-    "trial.interval": "--interval",
-    "probes.interval": "--probe-interval",
-    "probes.timeout": "--probe-timeout",
-    "probes.unloaded": "--unloaded",
-}
 #: What people call this machine, for which no SSH server has to run.
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 #: Factors that the campaign has only where their options are given.
@@ -327,8 +305,16 @@ def _in_words_of_options(error: CampaignError) -> str:
     lines = []
     for mistake in error.mistakes:
         key, _, text = mistake.removeprefix(f"{LABEL}:").partition(": ")
-        lines.append(f"{OPTIONS.get(key, key)}: {text.partition('; expected where = ')[0]}")
+        lines.append(f"{_name_option(key)}: {text.partition('; expected where = ')[0]}")
     return "; ".join(lines)
+
+
+def _name_option(key: str) -> str:
+    """The option that sets a key of the campaign; the key itself where none does."""
+    table, _, name = key.partition(".")
+    options = {parameter.name: parameter.opts[0] for parameter in command.params}
+    options["direction"] = "--reverse or --both"
+    return options.get(f"probe_{name}" if table == "probes" else name, options.get(name, key))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
