@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.campaign.factor_types import Background
-from pathlab.campaign.lab_model import LabSettings
+from pathlab.campaign.lab_checks import find_lab_fault
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.source_text import Finding, format_choice
 
@@ -66,26 +66,7 @@ def _check_network_hosts(campaign: Campaign, settings: BackgroundSettings) -> It
     measured = {frozenset((path.source, path.destination)) for path in campaign.paths}
     if frozenset(ends) in measured:
         yield f"'{settings.network_path}' is a path that is measured; expected another pair, or {LEFT_OUT}"
-    elif campaign.lab is not None:
-        yield from _check_lab_pair(campaign.lab, source, destination)
-
-
-def _check_lab_pair(lab: LabSettings, source: str, destination: str) -> Iterator[str]:
-    inside = [name in lab.hosts for name in (source, destination)]
-    if not any(inside):
-        return
-    if not all(inside):
-        what = f"only one of '{source}' and '{destination}' is in the lab"
-        yield f"{what}; expected both ends in the lab, or neither"
-    elif source == destination or destination not in _list_reached(lab, source):
-        what = f"no link leads from '{source}' to '{destination}'"
-        yield f"{what}; expected a link, or a chain of links, in lab.links"
-
-
-def _list_reached(lab: LabSettings, start: str) -> Collection[str]:
-    reached = {start}
-    for _ in lab.links:  # each pass reaches at least one more host, or none is left
-        for link in lab.links:
-            if reached & set(link.between):
-                reached |= set(link.between)
-    return reached
+    elif campaign.lab is not None and not set(ends).isdisjoint(campaign.lab.hosts):
+        joined = [link.between for link in campaign.lab.links]
+        if fault := find_lab_fault(source, destination, campaign.lab.hosts, joined):
+            yield fault

@@ -39,6 +39,15 @@ def count_cells(campaign: Campaign) -> int:
     return _part_size(campaign, count) if campaign.design == "fraction" else count
 
 
+def count_candidates(campaign: Campaign) -> int:
+    """Return how many combinations a design takes its cells from, without making them."""
+    if campaign.design == "explicit":
+        return len(campaign.rows)
+    if campaign.design == "lhs":
+        return campaign.points or 1
+    return math.prod(len(campaign.factors.levels(name)) for name in campaign.factors.given)
+
+
 def _choose_combinations(campaign: Campaign) -> Iterable[Levels]:
     """All combinations (the first factor varies slowest), or a hypercube's, that meet the constraints."""
     factors = campaign.factors

@@ -127,13 +127,7 @@ _FACTORS = (
         "What carries the data: a transport protocol, or, between two programs of one host, a Unix socket or "
         "a queue. All but `tcp`, `mptcp` and `unix` carry messages alone.",
         default="tcp",
-        native=NativeOption(
-            "transport",
-            "both",
-            lambda level: None if level == "tcp" else level,
-            native.read_transport,
-            eq,
-        ),
+        native=NativeOption("transport", "both", native.write_unless("tcp"), native.read_transport, eq),
     ),
     Factor(
         "direction",
@@ -169,13 +163,7 @@ _FACTORS = (
         "Who paces: the `kernel` (SO_MAX_PACING_RATE; UDP needs the fq qdisc), the engine (`user`), or the "
         "qdisc, at a time given with each datagram (`txtime`, SO_TXTIME); `auto` is the engine's choice.",
         default="auto",
-        native=NativeOption(
-            "pacing",
-            "transmitting",
-            lambda level: None if level == "auto" else level,
-            native.read_pacing_by,
-            eq,
-        ),
+        native=NativeOption("pacing", "transmitting", native.write_unless("auto"), native.read_pacing_by, eq),
     ),
     Factor(
         "mss_bytes",

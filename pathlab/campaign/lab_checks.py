@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.levels import try_levels
@@ -20,6 +20,12 @@ from pathlab.units import parse_bytes
 #: What tc-netem(8) cannot do, or does in another way.
 NOT_BY_NETEM = ("aqm", "cross", "ecn", "jitter", "reorder")
 
+#: What a key of a link needs to have an effect, and what is wrong without it.
+NEEDED = {
+    "queue_time": ("rate", "a time has no effect without a rate; expected a rate, or queue in bytes"),
+    "reorder": ("reorder_delay", "no packet is reordered without a delay; expected reorder_delay as well"),
+    **dict.fromkeys(("cross", "ecn", "aqm"), ("rate", "a queue needs a rate; expected a rate as well")),
+}
 #: The smallest that a link may have (RFC 8200).
 IPV6_MTU_BYTES = 1280
 
@@ -54,6 +60,32 @@ def check_lab(data: Mapping[str, Any]) -> Iterator[Finding]:
             for name in NOT_BY_NETEM:
                 if name in link or name in reverse:
                     yield (*key, name), "netem cannot do this; expected another backend, or no such key"
+
+
+def find_lab_fault(
+    source: str, target: str, hosts: Collection[str], joined: Iterable[Collection[str]] | None
+) -> str | None:
+    """Why two ends, at least one of them in the lab, cannot be measured; ``joined``: the ends of each link.
+
+    None: they can, as far as is known where ``joined`` is not.
+    """
+    if (source in hosts) != (target in hosts):
+        return (
+            f"only one of '{source}' and '{target}' is in the lab; expected both ends in the lab, or neither"
+        )
+    if joined is None or (source != target and target in _list_reached(source, [*joined])):
+        return None
+    what = f"no link leads from '{source}' to '{target}'"
+    return f"{what}; expected a link, or a chain of links, in lab.links"
+
+
+def _list_reached(start: str, joined: list[Collection[str]]) -> set[str]:
+    reached = {start}
+    for _ in joined:  # each pass reaches at least one more node, or none is left
+        for ends in joined:
+            if not reached.isdisjoint(ends):
+                reached.update(ends)
+    return reached
 
 
 def _check_alone(data: Mapping[str, Any], hosts: list[str], routers: list[str]) -> Iterator[Finding]:
@@ -98,10 +130,6 @@ def _check_direction(key: Key, whole: Mapping[str, Any], given: Mapping[str, Any
         yield (*key, "queue"), f"{what}; expected a queue of at least one packet (mtu)"
     if "queue" in given and "queue_time" in given:
         yield (*key, "queue_time"), "the queue is given twice; expected queue or queue_time"
-    if "queue_time" in given and "rate" not in whole:
-        yield (*key, "queue_time"), "a time has no effect without a rate; expected a rate, or queue in bytes"
-    if "reorder" in given and "reorder_delay" not in whole:
-        yield (*key, "reorder"), "no packet is reordered without a delay; expected reorder_delay as well"
-    for name in ("cross", "ecn", "aqm"):
-        if given.get(name, "none") != "none" and "rate" not in whole:
-            yield (*key, name), "there is no queue without a rate; expected a rate as well"
+    for name, (needed, what) in NEEDED.items():
+        if given.get(name, "none") != "none" and needed not in whole:
+            yield (*key, name), what

@@ -288,6 +288,11 @@ class Campaign(FileTable):
         return min(self.cycles_min or CYCLES_MIN_DEFAULT, self.cycles_planned)
 
     @property
+    def measured_hosts(self) -> list[str]:
+        """The hosts of all paths, each once."""
+        return list(dict.fromkeys(host for path in self.paths for host in path.hosts))
+
+    @property
     def host_names(self) -> tuple[str, ...]:
         """Every host that a path may name: ``local``, the declared ones, and those of the lab."""
         return (LOCAL, *self.hosts, *(self.lab.hosts if self.lab else ()))

@@ -132,6 +132,11 @@ def write_switch(level: bool) -> str | None:
     return "yes" if level else None
 
 
+def write_unless(default: str) -> Callable[[str], str | None]:
+    """A name is left out where it is the default."""
+    return lambda level: None if level == default else level
+
+
 def list_cores(text: str) -> list[int]:
     """The cores of a list such as ``0,2-3``."""
     cores: list[int] = []

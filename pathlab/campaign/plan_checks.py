@@ -10,9 +10,8 @@ from pathlab.campaign.background_checks import check_background
 from pathlab.campaign.bond_checks import check_bonds
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.cell import PlannedCell, build_combination, pace_cell
-from pathlab.campaign.checks import PLAN_ROWS_MAX
 from pathlab.campaign.datagram_factors import DATAGRAM_FACTORS
-from pathlab.campaign.design import count_cells, list_cells
+from pathlab.campaign.design import count_candidates, count_cells, list_cells
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.message_factors import MESSAGE_FACTORS
 from pathlab.campaign.model import Campaign
@@ -21,6 +20,7 @@ from pathlab.campaign.search_checks import check_search
 from pathlab.campaign.source_text import Finding, Key
 from pathlab.units import SECOND_NS, format_bytes, format_time
 
+PLAN_ROWS_MAX = 1_000_000
 #: Without these factors every combination is a stream of bytes of the default engine, which supports all.
 CHECKED = {
     *("engine", "transport", "ecn", "pacing_by"),
@@ -33,22 +33,32 @@ _PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "st
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
     """Return what makes a plan impossible: no combination, too many rows, a budget that cannot be met."""
     findings = [*_check_rate(campaign), *_check_loaded_rtt(campaign), *check_background(campaign)]
-    if campaign.where or campaign.design == "fraction":  # else the size was counted before
-        count = count_cells(campaign)
-        if not count:
-            what = "no combination of the factors meets all constraints"
-            return [*findings, (("where",), f"{what}; expected constraints that leave at least one")]
-        trials = count * len(campaign.paths) * campaign.cycles_planned
-        if trials > PLAN_ROWS_MAX:
-            key = ("cycles",) if campaign.until_ratio is None else ("cycles_max",)
-            what = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
-            return [*findings, (key, what)]
+    if size := [*_check_size(campaign)]:
+        return [*findings, *size]
     findings += [*check_bonds(campaign, list_measured(campaign)), *_check_engines(campaign)]
     findings += check_search(campaign, list_cells(campaign))
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
         findings += _check_cells(campaign, tuple(_list_planned(campaign)))
     return findings
+
+
+def _check_size(campaign: Campaign) -> Iterator[Finding]:
+    """Too many combinations to choose from, none that is left, or too many trials."""
+    count = count_candidates(campaign)
+    if campaign.where or campaign.design == "fraction":
+        if count > PLAN_ROWS_MAX:
+            what = f"there are {count} combinations to choose from"
+            yield ("factors",), f"{what}; expected at most {PLAN_ROWS_MAX}"
+            return
+        count = count_cells(campaign)
+        if not count:
+            what = "no combination of the factors meets all constraints"
+            yield ("where",), f"{what}; expected constraints that leave at least one"
+    trials = count * len(campaign.paths) * campaign.cycles_planned
+    if trials > PLAN_ROWS_MAX:
+        key = "cycles" if campaign.until_ratio is None else "cycles_max"
+        yield (key,), f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
 
 
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
@@ -92,7 +102,7 @@ def _list_planned(campaign: Campaign) -> Iterator[PlannedCell]:
 def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
     if load_rules(engine).capabilities.keeps_host_caps:
         return
-    for name in dict.fromkeys(host for path in campaign.paths for host in path.hosts):
+    for name in campaign.measured_hosts:
         host = campaign.hosts.get(name)
         caps = {} if host is None else {"max_rate": host.max_rate_bits_per_s, "max_bytes": host.max_bytes}
         for key, cap in caps.items():
@@ -105,7 +115,7 @@ def _check_message_rates(campaign: Campaign) -> Iterator[Finding]:
     expected = "a message_rate instead, or no message"
     if campaign.budget.rate_bits_per_s is not None:
         yield ("budget", "rate"), f"messages are not paced; expected {expected}"
-    for name in dict.fromkeys(host for path in campaign.paths for host in path.hosts):
+    for name in campaign.measured_hosts:
         if name in campaign.hosts and campaign.hosts[name].max_rate_bits_per_s is not None:
             yield ("hosts", name, "max_rate"), f"messages are not paced; expected {expected}"
 

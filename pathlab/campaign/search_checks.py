@@ -60,7 +60,7 @@ def _check_conduct(campaign: Campaign) -> Iterator[Finding]:
 def _check_caps(campaign: Campaign, search: SearchSettings) -> Iterator[Finding]:
     highest = search.highest_bits_per_s
     caps = {"budget.rate": campaign.budget.rate_bits_per_s}
-    for name in dict.fromkeys(host for path in campaign.paths for host in path.hosts):
+    for name in campaign.measured_hosts:
         if name in campaign.hosts:
             caps[f"max_rate of host '{name}'"] = campaign.hosts[name].max_rate_bits_per_s
     for name, cap in caps.items():

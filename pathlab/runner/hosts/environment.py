@@ -52,8 +52,7 @@ UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
 
 def list_hosts(campaign: Campaign) -> list[str]:
     """The hosts of the campaign's paths and of its network load, each once."""
-    hosts = [host for path in campaign.paths for host in path.hosts]
-    return list(dict.fromkeys([*hosts, *list_network_hosts(campaign)]))
+    return list(dict.fromkeys([*campaign.measured_hosts, *list_network_hosts(campaign)]))
 
 
 class Environment:
