@@ -7,7 +7,6 @@
 #include "datagrams/datagram_flow.h"
 #include "datagrams/datagram_link.h"
 #include "datagrams/datagram_report.h"
-#include "datagrams/datagram_samples.h"
 #include "datagrams/datagram_worker.h"
 #include "flow/flow.h"
 #include "flow/stream.h"
@@ -42,21 +41,6 @@ static bool describe_failure(const struct pl_flow *flow, const struct pl_stream 
     return true;
 }
 
-static const struct pl_kind_counts counts = {
-    .create = pl_datagram_samples_create,
-    .free = pl_datagram_samples_free,
-    .take = pl_datagram_samples_take,
-    .close_interval = pl_datagram_samples_close_interval,
-    .write_settings = pl_datagram_write_settings,
-    .write_interval = pl_datagram_write_interval,
-    .write_phase = pl_datagram_write_phase,
-    .write_result = pl_datagram_write_result,
-    .print_settings = pl_datagram_print_settings,
-    .print_headings = pl_datagram_print_headings,
-    .print_interval = pl_datagram_print_interval,
-    .print_result = pl_datagram_print_result,
-};
-
 /* Without has_all(): a flow of datagrams is by time. */
 const struct pl_flow_kind pl_datagram_kind = {
     .protocol = "datagrams",
@@ -70,5 +54,5 @@ const struct pl_flow_kind pl_datagram_kind = {
     .close = close_links,
     .find_data_fd = find_data_fd,
     .describe_failure = describe_failure,
-    .counts = &counts,
+    .counts = &pl_datagram_report,
 };

@@ -9,6 +9,7 @@
 #include "datagrams/datagram_flow.h"
 #include "datagrams/datagram_link.h"
 #include "datagrams/datagram_samples.h"
+#include "flow/counters.h"
 
 /* The fields of an interval; those with a heading are columns of the text. */
 static const struct {
@@ -60,7 +61,7 @@ static uint64_t sum_links(const struct pl_counters *counters, size_t offset)
     return sum;
 }
 
-void pl_datagram_write_settings(struct pl_json *j, const struct pl_counters *counters)
+static void write_settings(struct pl_json *j, const struct pl_counters *counters)
 {
     static const char *const pacings[] = {"off", "kernel", "user", "txtime"};
     const struct pl_flow *flow = counters->flow;
@@ -87,7 +88,7 @@ static bool is_of_this_end(const struct pl_flow *flow, int field)
     return field < FIRST_RECEIVED ? flow->transmits : flow->receives;
 }
 
-void pl_datagram_write_interval(struct pl_json *j, const struct pl_counters *counters)
+static void write_interval(struct pl_json *j, const struct pl_counters *counters)
 {
     const struct pl_datagram_samples *samples = counters->samples;
     pl_json_begin_object(j, "datagrams");
@@ -163,7 +164,7 @@ static void find_confirmed(const struct pl_counters *counters, uint32_t stream, 
         numbers[n] = confirmed ? stated[n] : -1;
 }
 
-void pl_datagram_write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
+static void write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
 {
     pl_json_begin_object(j, "datagrams");
     if (counters->flow->transmits)
@@ -237,7 +238,7 @@ static void write_received(struct pl_json *j, const struct pl_counters *counters
     write_histograms(j, counters);
 }
 
-void pl_datagram_write_result(struct pl_json *j, const struct pl_counters *counters)
+static void write_result(struct pl_json *j, const struct pl_counters *counters)
 {
     pl_json_begin_object(j, "datagrams");
     if (counters->flow->transmits)
@@ -262,7 +263,7 @@ static double per_second(uint64_t count, const struct pl_span *span)
     return seconds > 0 ? (double)count / seconds : 0;
 }
 
-void pl_datagram_print_settings(const struct pl_counters *counters)
+static void print_settings(const struct pl_counters *counters)
 {
     static const char *const pacings[] = {"", "the kernel", "this process", "the kernel by SO_TXTIME"};
     const struct pl_flow *flow = counters->flow;
@@ -311,7 +312,7 @@ static void print_fields(const struct pl_counters *counters, int first, int end,
             (void)printf("  %*" PRId64, fields[f].width, (int64_t)sum_step(counters, f));
 }
 
-void pl_datagram_print_headings(const struct pl_counters *counters)
+static void print_headings(const struct pl_counters *counters)
 {
     if (counters->flow->receives) {
         print_fields(counters, FIRST_RECEIVED, PL_DATAGRAM_FIELDS, true);
@@ -321,7 +322,7 @@ void pl_datagram_print_headings(const struct pl_counters *counters)
         print_fields(counters, 0, FIRST_RECEIVED, true);
 }
 
-void pl_datagram_print_interval(const struct pl_counters *counters)
+static void print_interval(const struct pl_counters *counters)
 {
     if (counters->flow->receives) {
         print_fields(counters, FIRST_RECEIVED, PL_DATAGRAM_FIELDS, false);
@@ -357,7 +358,7 @@ static void print_direction(const struct pl_counters *counters, const char *name
     (void)printf(", %" PRIu64 " reordered, %" PRIu64 " duplicated\n", sums[REORDERED], sums[DUPLICATE]);
 }
 
-void pl_datagram_print_result(const struct pl_counters *counters)
+static void print_result(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     if (flow->transmits)
@@ -370,3 +371,18 @@ void pl_datagram_print_result(const struct pl_counters *counters)
         (void)printf("of the lost ones, the sockets of this end dropped %lld%s\n", (long long)dropped,
                      flow->datagrams.gro ? " super-packets" : "");
 }
+
+const struct pl_kind_counts pl_datagram_report = {
+    .create = pl_datagram_samples_create,
+    .free = pl_datagram_samples_free,
+    .take = pl_datagram_samples_take,
+    .close_interval = pl_datagram_samples_close_interval,
+    .write_settings = write_settings,
+    .write_interval = write_interval,
+    .write_phase = write_phase,
+    .write_result = write_result,
+    .print_settings = print_settings,
+    .print_headings = print_headings,
+    .print_interval = print_interval,
+    .print_result = print_result,
+};

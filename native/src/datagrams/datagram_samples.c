@@ -20,28 +20,24 @@ void *pl_datagram_samples_create(const struct pl_flow *flow)
     struct pl_datagram_samples *samples = calloc(1, sizeof *samples);
     if (samples == NULL)
         return NULL;
-    samples->drops_before = calloc(count, sizeof *samples->drops_before);
+    samples->values = calloc(count * (1 + 2 * (size_t)PL_DATAGRAM_FIELDS), sizeof *samples->values);
     samples->jitter_ns = calloc(count, sizeof *samples->jitter_ns);
-    bool complete = samples->drops_before != NULL && samples->jitter_ns != NULL;
-    for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
-        samples->current[f] = calloc(count, sizeof *samples->current[f]);
-        samples->previous[f] = calloc(count, sizeof *samples->previous[f]);
-        complete = complete && samples->current[f] != NULL && samples->previous[f] != NULL;
+    if (samples->values == NULL || samples->jitter_ns == NULL) {
+        pl_datagram_samples_free(samples);
+        return NULL;
     }
-    if (complete)
-        return samples;
-    pl_datagram_samples_free(samples);
-    return NULL;
+    samples->drops_before = samples->values;
+    for (size_t f = 0; f < PL_DATAGRAM_FIELDS; f++) {
+        samples->current[f] = samples->values + count * (1 + 2 * f);
+        samples->previous[f] = samples->current[f] + count;
+    }
+    return samples;
 }
 
 void pl_datagram_samples_free(void *of)
 {
     struct pl_datagram_samples *samples = of;
-    for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
-        free(samples->current[f]);
-        free(samples->previous[f]);
-    }
-    free(samples->drops_before);
+    free(samples->values);
     free(samples->jitter_ns);
     free(samples);
 }

@@ -21,6 +21,7 @@ enum pl_datagram_field {
 
 /* Each array has one number per stream. */
 struct pl_datagram_samples {
+    uint64_t *values; /* of all arrays of counts */
     uint64_t *current[PL_DATAGRAM_FIELDS];
     uint64_t *previous[PL_DATAGRAM_FIELDS];
     uint64_t *drops_before; /* of the receiving socket before the steady window */

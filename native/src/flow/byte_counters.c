@@ -4,22 +4,19 @@
 
 bool pl_byte_counters_create(struct pl_byte_counters *bytes, uint32_t count)
 {
-    bytes->current = calloc(count, sizeof *bytes->current);
-    bytes->previous = calloc(count, sizeof *bytes->previous);
-    bool complete = bytes->current != NULL && bytes->previous != NULL;
-    for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
-        bytes->phases[p] = calloc(count, sizeof *bytes->phases[p]);
-        complete = complete && bytes->phases[p] != NULL;
-    }
-    return complete;
+    bytes->values = calloc((size_t)count * (2 + PL_PHASE_COUNT), sizeof *bytes->values);
+    if (bytes->values == NULL)
+        return false;
+    bytes->current = bytes->values;
+    bytes->previous = bytes->values + count;
+    for (size_t p = 0; p < PL_PHASE_COUNT; p++)
+        bytes->phases[p] = bytes->values + count * (2 + p);
+    return true;
 }
 
 void pl_byte_counters_free(struct pl_byte_counters *bytes)
 {
-    free(bytes->current);
-    free(bytes->previous);
-    for (size_t p = 0; p < PL_PHASE_COUNT; p++)
-        free(bytes->phases[p]);
+    free(bytes->values);
 }
 
 void pl_byte_counters_swap(struct pl_byte_counters *bytes)

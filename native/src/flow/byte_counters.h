@@ -9,6 +9,7 @@
 
 /* Each array has one number per stream. */
 struct pl_byte_counters {
+    uint64_t *values;   /* of all arrays */
     uint64_t *current;  /* at the last sample */
     uint64_t *previous; /* at the sample before */
     uint64_t *phases[PL_PHASE_COUNT];

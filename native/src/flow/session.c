@@ -42,7 +42,7 @@ bool pl_session_open(struct pl_session *session, struct pl_error *error)
 
 void pl_session_close(struct pl_session *session)
 {
-    pl_trial_free(session->trial);
+    pl_trial_close(&session->trial);
     pl_pool_free(session->pool);
     if (session->carriers != NULL)
         session->kind->close(session->carriers, &session->flow);
@@ -68,10 +68,10 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
     }
     session->pool = pl_pool_start(&session->flow, session->streams, error);
     if (session->pool != NULL)
-        session->trial = pl_trial_create(&session->flow, session->streams, session->pool, error);
-    if (session->trial == NULL)
+        session->trial.counters = pl_counters_create(&session->flow, session->streams, session->pool, error);
+    if (session->trial.counters == NULL)
         return false;
-    session->written = pl_trial_ready(session->trial, rejected(session));
+    session->written = pl_trial_ready(&session->trial, rejected(session));
     return true;
 }
 
@@ -88,16 +88,21 @@ static void enter_drain(struct pl_session *session)
     pl_ns now_ns = pl_now_ns();
     session->drain_deadline_ns = now_ns + session->flow.drain_timeout_ns;
     session->dead_peer_ns = now_ns + DEAD_PEER_NS;
-    session->drain_progress = pl_trial_progress(session->trial);
+    session->drain_progress = pl_trial_progress(&session->trial);
     if (session->flow.transmits)
         pl_pool_shut(session->pool);
 }
 
+static bool is_draining(const struct pl_session *session)
+{
+    return session->trial.counters->phases.current == PL_DRAIN;
+}
+
 static void begin_drain(struct pl_session *session)
 {
-    if (pl_trial_phase(session->trial) == PL_DRAIN)
+    if (is_draining(session))
         return;
-    session->written = pl_trial_cut(session->trial) && session->written;
+    session->written = pl_trial_cut(&session->trial) && session->written;
     enter_drain(session);
 }
 
@@ -107,7 +112,7 @@ static void begin_drain(struct pl_session *session)
 static void end_drain(struct pl_session *session, pl_ns now_ns)
 {
     /* Modulo 2^64. A FIN sent since the stop counts as one undelivered byte. */
-    int64_t progress = (int64_t)(pl_trial_progress(session->trial) - session->drain_progress);
+    int64_t progress = (int64_t)(pl_trial_progress(&session->trial) - session->drain_progress);
     if (session->flow.bytes == 0 && progress <= 0) {
         if (now_ns < session->dead_peer_ns) {
             session->drain_deadline_ns = pl_earlier(now_ns + RECHECK_NS, session->dead_peer_ns);
@@ -124,16 +129,16 @@ static void end_drain(struct pl_session *session, pl_ns now_ns)
 static void on_deadline(struct pl_session *session)
 {
     pl_ns now_ns = pl_now_ns();
-    bool draining = pl_trial_started(session->trial) && pl_trial_phase(session->trial) == PL_DRAIN;
-    if (now_ns >= pl_trial_next_ns(session->trial)) {
+    bool draining = is_draining(session);
+    if (now_ns >= pl_trial_next_ns(&session->trial)) {
         hold_windows(session);
-        session->written = pl_trial_sample(session->trial) && session->written;
+        session->written = pl_trial_sample(&session->trial) && session->written;
     }
     if (now_ns >= session->drain_deadline_ns)
         end_drain(session, now_ns);
     if (now_ns >= session->limit_ns)
         session->reason = "the limit of --time-limit-ns was reached";
-    if (!draining && pl_trial_started(session->trial) && pl_trial_phase(session->trial) == PL_DRAIN)
+    if (!draining && is_draining(session))
         enter_drain(session);
 }
 
@@ -200,7 +205,7 @@ static void apply_command(struct pl_session *session, enum pl_command command)
 {
     const struct pl_flow *flow = &session->flow;
     bool sends = flow->transmits && (!flow->receives || flow->messages.replies) && !flow->accepting;
-    if (command == PL_COMMAND_STOP && sends && pl_trial_started(session->trial)) {
+    if (command == PL_COMMAND_STOP && sends && session->trial.counters->started) {
         session->drain_reason = pl_command_reason(command);
         begin_drain(session);
     } else if (pl_command_ends(command)) {
@@ -221,7 +226,7 @@ static void check_byte_limit(struct pl_session *session)
         }
     }
     if (session->flow.bytes > 0 && !session->flow.receives && pl_pool_state(session->pool).exhausted &&
-        pl_trial_started(session->trial))
+        session->trial.counters->started)
         begin_drain(session);
 }
 
@@ -258,7 +263,7 @@ static void start_trial(struct pl_session *session, pl_ns start_ns)
 {
     session->start_ns = start_ns;
     if (start_ns != 0)
-        session->written = pl_trial_start(session->trial, start_ns) && session->written;
+        session->written = pl_trial_start(&session->trial, start_ns) && session->written;
 }
 
 /* Looks whether anything was delivered since, in either direction; ends the flow after the idle time-out. */
@@ -267,7 +272,7 @@ static void check_silence(struct pl_session *session)
     pl_ns now_ns = pl_now_ns(), timeout_ns = session->flow.idle_timeout_ns;
     if (now_ns < session->idle_check_ns)
         return;
-    uint64_t progress = pl_trial_progress(session->trial);
+    uint64_t progress = pl_trial_progress(&session->trial);
     if (progress != session->idle_progress)
         session->idle_since_ns = now_ns;
     session->idle_progress = progress;
@@ -286,7 +291,7 @@ static void begin(struct pl_session *session)
 {
     hold_windows(session);
     session->idle_since_ns = pl_now_ns();
-    session->idle_progress = pl_trial_progress(session->trial);
+    session->idle_progress = pl_trial_progress(&session->trial);
     pl_ns first_ns = session->idle_since_ns + session->flow.idle_timeout_ns / IDLE_CHECKS;
     session->idle_check_ns = session->flow.idle_timeout_ns > 0 ? first_ns : PL_NEVER;
     pl_ns run_ns = pl_pool_run(session->pool);
@@ -301,8 +306,8 @@ static void begin(struct pl_session *session)
 static void note_lateness(struct pl_session *session)
 {
     pl_ns now_ns = pl_now_ns();
-    if (pl_trial_started(session->trial))
-        pl_trial_note_late(session->trial, now_ns - session->awake_ns - HEARTBEAT_NS);
+    if (session->trial.counters->started)
+        pl_trial_note_late(&session->trial, now_ns - session->awake_ns - HEARTBEAT_NS);
     session->awake_ns = now_ns;
 }
 
@@ -313,9 +318,9 @@ void pl_session_run(struct pl_session *session, struct pl_error *error)
     session->awake_ns = pl_now_ns();
     while (session->written && session->reason == NULL && !session->drain_expired) {
         wait.deadline_ns =
-            pl_earlier(pl_earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns),
+            pl_earlier(pl_earlier(pl_trial_next_ns(&session->trial), session->drain_deadline_ns),
                        pl_earlier(session->limit_ns, session->idle_check_ns));
-        if (pl_trial_started(session->trial))
+        if (session->trial.counters->started)
             wait.deadline_ns = pl_earlier(wait.deadline_ns, session->awake_ns + HEARTBEAT_NS);
         wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
         if (session->acceptor != NULL)
@@ -349,7 +354,7 @@ int pl_session_finish(struct pl_session *session)
         .reason = session->reason, .rejected = rejected(session), .resets = session->drain_expired};
     if (session->acceptor != NULL)
         ending.rejected += pl_acceptor_state(session->acceptor).pending;
-    if (!pl_trial_finish(session->trial, &ending) || !session->written)
+    if (!pl_trial_finish(&session->trial, &ending) || !session->written)
         return PL_RESOURCES;
     if (session->reason == NULL)
         return PL_OK;

@@ -25,7 +25,7 @@ struct pl_session {
     const struct pl_flow_kind *kind; /* from pl_session_prepare() on */
     void *carriers;                  /* what its open() returned */
     struct pl_pool *pool;
-    struct pl_trial *trial;
+    struct pl_trial trial;
     pl_ns earliest_ns; /* no sender begins before; 0: not yet known */
     pl_ns start_ns;    /* of the time line; 0: not started */
     pl_ns awake_ns;    /* when the main thread last woke */

@@ -1,42 +1,15 @@
 #include "flow/trial.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/events.h"
-#include "flow/counters.h"
 #include "flow/delivery.h"
 #include "flow/display.h"
 #include "flow/flow_kind.h"
 #include "flow/records.h"
 
-struct pl_trial {
-    struct pl_counters *counters;
-    struct pl_json json;
-};
-
-struct pl_trial *pl_trial_create(const struct pl_flow *flow, struct pl_stream *streams, struct pl_pool *pool,
-                                 struct pl_error *error)
+void pl_trial_close(struct pl_trial *trial)
 {
-    struct pl_trial *trial = calloc(1, sizeof *trial);
-    if (trial == NULL) {
-        pl_error_set(error, PL_RESOURCES, "trial", ENOMEM, "no memory for the trial");
-        return NULL;
-    }
-    trial->counters = pl_counters_create(flow, streams, pool, error);
-    if (trial->counters != NULL)
-        return trial;
-    free(trial);
-    return NULL;
-}
-
-void pl_trial_free(struct pl_trial *trial)
-{
-    if (trial == NULL)
-        return;
     pl_counters_free(trial->counters);
     pl_json_release(&trial->json);
-    free(trial);
 }
 
 static bool is_human(const struct pl_trial *trial)
@@ -56,20 +29,10 @@ bool pl_trial_start(struct pl_trial *trial, pl_ns start_ns)
     return is_human(trial) || pl_records_start(&trial->json, trial->counters);
 }
 
-bool pl_trial_started(const struct pl_trial *trial)
-{
-    return trial->counters->started;
-}
-
 pl_ns pl_trial_next_ns(const struct pl_trial *trial)
 {
     const struct pl_counters *counters = trial->counters;
     return counters->started ? counters->start_ns + pl_phases_next_ns(&counters->phases) : PL_NEVER;
-}
-
-enum pl_phase pl_trial_phase(const struct pl_trial *trial)
-{
-    return trial->counters->phases.current;
 }
 
 uint64_t pl_trial_progress(const struct pl_trial *trial)

@@ -5,30 +5,25 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/error.h"
+#include "base/json.h"
+#include "flow/counters.h"
 #include "flow/ending.h"
-#include "flow/flow.h"
-#include "flow/phases.h"
-#include "flow/pool.h"
-#include "flow/stream.h"
 
-struct pl_trial;
+struct pl_trial {
+    struct pl_counters *counters;
+    struct pl_json json;
+};
 
-/* Borrows all three, which must outlive it. NULL with `error` set when memory ran out. */
-struct pl_trial *pl_trial_create(const struct pl_flow *flow, struct pl_stream *streams, struct pl_pool *pool,
-                                 struct pl_error *error);
-void pl_trial_free(struct pl_trial *trial);
+void pl_trial_close(struct pl_trial *trial);
 
 /* Writes the ready record; `rejected` as in pl_ending. Functions that write return false when the output is
  * gone. */
 bool pl_trial_ready(struct pl_trial *trial, int64_t rejected);
 /* Writes the start record; `start_ns` is on pl_now_ns()'s clock. */
 bool pl_trial_start(struct pl_trial *trial, pl_ns start_ns);
-bool pl_trial_started(const struct pl_trial *trial);
 
 /* When the next sample is due, on pl_now_ns()'s clock; PL_NEVER before the start. */
 pl_ns pl_trial_next_ns(const struct pl_trial *trial);
-enum pl_phase pl_trial_phase(const struct pl_trial *trial);
 
 /* A number that grows, modulo 2^64, whenever anything was delivered in either direction on any stream. */
 uint64_t pl_trial_progress(const struct pl_trial *trial);

@@ -4,7 +4,6 @@
 #include "messages/endpoint.h"
 #include "messages/message_flow.h"
 #include "messages/message_report.h"
-#include "messages/message_samples.h"
 #include "messages/message_worker.h"
 
 static void *open_endpoints(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
@@ -34,20 +33,6 @@ static bool has_all(const struct pl_flow *flow, const struct pl_stream *streams)
     return true;
 }
 
-static const struct pl_kind_counts counts = {
-    .create = pl_message_samples_create,
-    .free = pl_message_samples_free,
-    .take = pl_message_samples_take,
-    .close_interval = pl_message_samples_close_interval,
-    .collect = pl_message_samples_collect,
-    .write_settings = pl_message_write_settings,
-    .write_interval = pl_message_write_interval,
-    .write_phase = pl_message_write_phase,
-    .write_result = pl_message_write_result,
-    .print_settings = pl_message_print_settings,
-    .print_result = pl_message_print_result,
-};
-
 const struct pl_flow_kind pl_message_kind = {
     .protocol = "messages",
     .by_streams = true,
@@ -62,5 +47,5 @@ const struct pl_flow_kind pl_message_kind = {
     .close = close_endpoints,
     .find_data_fd = find_data_fd,
     .has_all = has_all,
-    .counts = &counts,
+    .counts = &pl_message_report,
 };

@@ -2,12 +2,71 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "flow/byte_counters.h"
+#include "flow/counters.h"
 #include "messages/endpoint.h"
-#include "messages/message_samples.h"
 #include "messages/recording_cost.h"
+#include "messages/round_trips.h"
 
-void pl_message_write_settings(struct pl_json *j, const struct pl_counters *counters)
+/* The counts at the boundaries of the intervals, and the round trips. */
+struct pl_message_samples {
+    struct pl_byte_counters counts; /* received, or, at an end that only sends, sent */
+    bool timed;                     /* this end's messages are returned */
+    struct pl_round_trips round_trips;
+};
+
+static void free_samples(void *of)
+{
+    struct pl_message_samples *samples = of;
+    pl_byte_counters_free(&samples->counts);
+    free(samples);
+}
+
+static void *create_samples(const struct pl_flow *flow)
+{
+    struct pl_message_samples *samples = calloc(1, sizeof *samples);
+    if (samples == NULL)
+        return NULL;
+    samples->timed = flow->messages.replies && !flow->accepting;
+    samples->round_trips.warmup_ns = flow->warmup_ns;
+    samples->round_trips.steady_end_ns = flow->bytes == 0 ? flow->warmup_ns + flow->duration_ns : INT64_MAX;
+    if (pl_byte_counters_create(&samples->counts, (uint32_t)flow->streams))
+        return samples;
+    free_samples(samples);
+    return NULL;
+}
+
+static void take_samples(void *of, const struct pl_counters *counters)
+{
+    struct pl_message_samples *samples = of;
+    pl_byte_counters_swap(&samples->counts);
+    for (uint32_t s = 0; s < counters->count; s++)
+        samples->counts.current[s] =
+            pl_endpoint_messages(counters->streams[s].endpoint, counters->flow->receives);
+}
+
+static void close_interval(void *of, const struct pl_counters *counters, enum pl_phase phase, bool enters)
+{
+    struct pl_message_samples *samples = of;
+    (void)enters;
+    pl_byte_counters_add_interval(&samples->counts, phase, counters->count);
+}
+
+static bool collect(void *of, const struct pl_counters *counters, struct pl_json *j)
+{
+    struct pl_message_samples *samples = of;
+    bool written = true;
+    for (uint32_t s = 0; samples->timed && s < counters->count; s++) {
+        struct pl_latency_log *log = counters->streams[s].endpoint->round_trips;
+        if (log != NULL)
+            written = pl_round_trips_collect(&samples->round_trips, log, s, j) && written;
+    }
+    return written;
+}
+
+static void write_settings(struct pl_json *j, const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     const struct pl_message_settings *messages = &flow->messages;
@@ -37,13 +96,13 @@ void pl_message_write_settings(struct pl_json *j, const struct pl_counters *coun
     pl_json_end_object(j);
 }
 
-void pl_message_write_interval(struct pl_json *j, const struct pl_counters *counters)
+static void write_interval(struct pl_json *j, const struct pl_counters *counters)
 {
     const struct pl_message_samples *samples = counters->samples;
     pl_byte_counters_write_steps(j, "messages", &samples->counts, counters->count);
 }
 
-void pl_message_write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
+static void write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
 {
     const struct pl_message_samples *samples = counters->samples;
     pl_json_u64s(j, "messages", samples->counts.phases[phase], counters->count);
@@ -88,7 +147,7 @@ static void find_arrivals(const struct pl_counters *counters, uint32_t stream, i
         numbers[i] = at_ns[i] == 0 || !counters->started ? -1 : at_ns[i] - counters->start_ns;
 }
 
-void pl_message_write_result(struct pl_json *j, const struct pl_counters *counters)
+static void write_result(struct pl_json *j, const struct pl_counters *counters)
 {
     static const char *const arrivals[] = {"first_arrival_ns", "last_arrival_ns"};
     const struct pl_flow *flow = counters->flow;
@@ -118,7 +177,7 @@ static void print_sending(const struct pl_message_settings *messages)
         (void)printf(", corked");
 }
 
-void pl_message_print_settings(const struct pl_counters *counters)
+static void print_settings(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     const struct pl_message_settings *messages = &flow->messages;
@@ -202,7 +261,7 @@ static void print_round_trips(const struct pl_histogram *found)
     (void)printf("\n");
 }
 
-void pl_message_print_result(const struct pl_counters *counters)
+static void print_result(const struct pl_counters *counters)
 {
     const struct pl_message_samples *samples = counters->samples;
     print_rate(counters);
@@ -210,3 +269,17 @@ void pl_message_print_result(const struct pl_counters *counters)
     if (samples->timed)
         print_round_trips(&samples->round_trips.steady);
 }
+
+const struct pl_kind_counts pl_message_report = {
+    .create = create_samples,
+    .free = free_samples,
+    .take = take_samples,
+    .close_interval = close_interval,
+    .collect = collect,
+    .write_settings = write_settings,
+    .write_interval = write_interval,
+    .write_phase = write_phase,
+    .write_result = write_result,
+    .print_settings = print_settings,
+    .print_result = print_result,
+};

@@ -1,20 +1,6 @@
-/* What records (PROTOCOL.md) and text state about the messages of a flow. */
+/* What is counted of the messages of a flow, and what records (PROTOCOL.md) and text state of them. */
 #pragma once
 
-#include "base/json.h"
-#include "flow/counters.h"
+#include "flow/flow_kind.h"
 
-/* The settings, as an object "messages" of the ready record. */
-void pl_message_write_settings(struct pl_json *j, const struct pl_counters *counters);
-
-/* The messages of each stream in an interval, and in a phase of the result. */
-void pl_message_write_interval(struct pl_json *j, const struct pl_counters *counters);
-void pl_message_write_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase);
-
-/* The counts of every stream, as an object "messages" of the result. */
-void pl_message_write_result(struct pl_json *j, const struct pl_counters *counters);
-
-/* For people: a line at the start; lines of the summary: the rate of the steady window, what is missing, and
- * the round trips. */
-void pl_message_print_settings(const struct pl_counters *counters);
-void pl_message_print_result(const struct pl_counters *counters);
+extern const struct pl_kind_counts pl_message_report;
