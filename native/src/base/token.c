@@ -85,7 +85,7 @@ bool pl_token_read(const char *text, uint8_t token[PL_TOKEN_BYTES], struct pl_er
     memset(token, 0, PL_TOKEN_BYTES);
     if (!is_stdin(text))
         return text[0] == 0 || pl_token_parse(text, token);
-    char line[2 * PL_TOKEN_BYTES + 3]; /* plus "\r\n" */
+    char line[2 * PL_TOKEN_BYTES + 3] = {0}; /* plus "\r\n" */
     bool valid = read_line(line, sizeof line, error) && pl_token_parse(line, token);
     if (!valid)
         pl_error_set(error, PL_USAGE, "token", 0,
