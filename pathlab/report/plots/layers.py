@@ -356,7 +356,7 @@ def _back(pen: Pen) -> dict[str, Any] | None:
     """Paper behind a text, so that lines do not cross its letters; None where the paper is the page's."""
     if pen.paper == "none":
         return None
-    return {"facecolor": pen.paper, "alpha": 0.6, "edgecolor": "none", "pad": 0.5}
+    return {"facecolor": pen.paper, "alpha": 0.85, "edgecolor": "none", "pad": 0.5}
 
 
 def _draw_span(axes: Axes, span: Span) -> None:
