@@ -16,7 +16,8 @@ class TableColumn:
     ``priority``: a narrow terminal leaves out the largest first, and 0 never. ``left``: set flush left, as
     words are. ``wraps``: words that may continue on the next line, flush left. ``constant``: how a terminal
     states the value above the table where all rows have the same, such as ``Granted {}``; empty: the column
-    stays. ``meaning`` explains the heading.
+    stays. ``stays``: pages show the column where it is empty or has one value, too. ``meaning`` explains the
+    heading.
     """
 
     heading: str
@@ -25,6 +26,7 @@ class TableColumn:
     left: bool = False
     wraps: bool = False
     constant: str = ""
+    stays: bool = False
     meaning: str = ""
 
     @property
@@ -46,8 +48,8 @@ def list_rows(columns: Sequence[ItemColumn[Item]], items: Iterable[Item]) -> lis
 
 
 def list_table_columns(
-    headings: Sequence[str], words: Collection[str] | None = None
+    headings: Sequence[str], words: Collection[str] | None = None, *, stay: bool = False
 ) -> tuple[TableColumn, ...]:
-    """A column for each heading; ``words``: those that hold words, None: the first."""
+    """A column for each heading; ``words``: those that hold words, None: the first. ``stay``: all do."""
     left = headings[:1] if words is None else words
-    return tuple(TableColumn(heading, left=heading in left) for heading in headings)
+    return tuple(TableColumn(heading, left=heading in left, stays=stay) for heading in headings)

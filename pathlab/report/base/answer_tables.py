@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -142,7 +142,6 @@ def build_answer_table(
     labels: Sequence[str] = (),
     replaces: str = "",
     note: str | None = None,
-    keep: Collection[str] = (),
 ) -> TableBlock:
     """The rows of ``pathlab analyze``, each with its text of ``labels`` in a first column named ``label``.
 
@@ -160,7 +159,7 @@ def build_answer_table(
     shown: list[TableColumn] = [*kept]
     if label:
         shown.insert(at, TableColumn(label))
-    return build_table(name, title, name_rows(shown), rows, note=note, keep=keep)
+    return build_table(name, title, name_rows(shown), rows, note=note)
 
 
 def name_rows(columns: Sequence[TableColumn], label: str = "") -> tuple[TableColumn, ...]:

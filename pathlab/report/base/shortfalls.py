@@ -183,7 +183,7 @@ def build_shortfalls(inputs: ReportInputs, shortfalls: Iterable[Shortfall]) -> I
     if rows:
         note = OPTIONS_NOTE if campaign.text and _has_options(campaign) else None
         table = build_table(
-            "undecided", TITLE, list_table_columns(HEADINGS, HEADINGS), rows, note=note, keep=HEADINGS
+            "undecided", TITLE, list_table_columns(HEADINGS, HEADINGS, stay=True), rows, note=note
         )
         yield Section(key="not-decided", title="Not decided yet", blocks=(table,))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pathlab.quantities import drop_unit, find_format
@@ -28,14 +28,13 @@ def build_table(
     rows: Iterable[tuple[str, ...]],
     *,
     note: str | None = None,
-    keep: Collection[str] = (),
 ) -> TableBlock:
     """A table that shows no empty columns; what is the same in every row is said once, in its note.
 
-    The first column stays, and so do those with the headings of ``keep``.
+    The first column stays, and so do those that say so.
     """
     texts = list(rows)
-    places, constants = _choose_columns([column.heading for column in columns], texts, keep)
+    places, constants = _choose_columns(columns, texts)
     if constants:
         same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
         note = f"{same} {note}" if note else same
@@ -51,16 +50,16 @@ def build_table(
 
 
 def _choose_columns(
-    columns: Sequence[str], rows: Sequence[tuple[str, ...]], keep: Collection[str]
+    columns: Sequence[TableColumn], rows: Sequence[tuple[str, ...]]
 ) -> tuple[list[int], list[tuple[str, str]]]:
     """The places of the columns to show; heading and value of those that have one value in all rows."""
     places, constants = [0], list[tuple[str, str]]()
-    for index, label in enumerate(columns[1:], start=1):
+    for index, column in enumerate(columns[1:], start=1):
         result = {row[index] for row in rows}
-        if label in keep or (len(result - NO_VALUE) and (len(result) > 1 or len(rows) < LEAST_ROWS)):
+        if column.stays or (len(result - NO_VALUE) and (len(result) > 1 or len(rows) < LEAST_ROWS)):
             places.append(index)
         elif result - NO_VALUE:
-            constants.append((label, result.pop()))
+            constants.append((column.heading, result.pop()))
     return places, constants
 
 

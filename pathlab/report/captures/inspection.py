@@ -68,8 +68,8 @@ def _format_trip(connection: CapturedConnection, name: str) -> str:
 #: The connections of a capture, on a terminal and on pages.
 CONNECTION_COLUMNS: tuple[ItemColumn[CapturedConnection], ...] = (
     ItemColumn("Flow", read=_number_connection),
-    ItemColumn("From", left=True, read=lambda item: item.main.source),
-    ItemColumn("To", priority=1, left=True, read=lambda item: item.main.destination),
+    ItemColumn("From", left=True, stays=True, read=lambda item: item.main.source),
+    ItemColumn("To", priority=1, left=True, stays=True, read=lambda item: item.main.destination),
     ItemColumn("Duration", priority=6, read=lambda item: format_time(item.end_ns - item.start_ns)),
     ItemColumn(
         "Payload",
@@ -213,5 +213,4 @@ def build_connections_table(capture: InspectedCapture, suffix: str = "") -> Tabl
         CONNECTION_COLUMNS,
         list_rows(CONNECTION_COLUMNS, capture.connections),
         note=note,
-        keep=ENDS,
     )

@@ -112,8 +112,8 @@ def _list_per_condition(
 
 def _build_table(answers: Answers) -> Iterator[Block]:
     rows = (shorten_recommendation(answer.result) for answer in answers)
-    columns = list_table_columns(SHORT_HEADINGS, set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"})
-    yield build_table("answers", "Every path and setting", columns, rows, keep=SHORT_HEADINGS)
+    columns = list_table_columns(SHORT_HEADINGS, set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}, stay=True)
+    yield build_table("answers", "Every path and setting", columns, rows)
 
 
 TOPIC = Topic(

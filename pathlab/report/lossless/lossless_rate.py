@@ -28,7 +28,7 @@ from pathlab.report.lossless.lossless_text import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
 from pathlab.study.base.answer import Answer
 from pathlab.study.lossless.lossless_rate import LosslessRate, TriedRate
-from pathlab.table_columns import list_rows, list_table_columns
+from pathlab.table_columns import ItemColumn, list_rows, list_table_columns
 from pathlab.units import format_rate, format_ratio
 
 PERCENT = 100
@@ -36,7 +36,14 @@ PERCENT = 100
 PANELS_MAX = 4
 #: The lower end of an interval that holds 0, on an axis of logarithms: this share of its upper end.
 LEAST_SHARE = 0.01
-ANSWER_HEADINGS = ("Combination", "Highest rate", "Too much at", "95 % CI", "Cycles", "Found")
+ANSWER_COLUMNS: tuple[ItemColumn[LosslessRate], ...] = (
+    ItemColumn("Combination", left=True, read=lambda item: item.name),
+    ItemColumn("Highest rate", stays=True, read=lambda item: format_rate(item.below_bits_per_s)),
+    ItemColumn("Too much at", read=lambda item: format_rate(item.above_bits_per_s)),
+    ItemColumn("95 % CI", read=lambda item: format_interval(item.interval, format_rate)),
+    ItemColumn("Cycles", read=lambda item: f"{item.finished} of {item.searches}"),
+    ItemColumn("Found", read=lambda item: str(item.found)),
+)
 
 
 def list_opening_rates(inputs: ReportInputs) -> Iterator[LazyPlot]:
@@ -75,21 +82,9 @@ def _write_answers(inputs: ReportInputs) -> Iterator[Block]:
         yield build_table(
             "lossless-rates",
             f"Highest rate with a loss of at most {format_ratio(answers[0].result.limit_ratio)}",
-            list_table_columns(ANSWER_HEADINGS),
-            [_format_answer(answer.result) for answer in answers],
-            keep=ANSWER_HEADINGS[:2],
+            ANSWER_COLUMNS,
+            list_rows(ANSWER_COLUMNS, (answer.result for answer in answers)),
         )
-
-
-def _format_answer(result: LosslessRate) -> tuple[str, ...]:
-    return (
-        result.name,
-        format_rate(result.below_bits_per_s),
-        format_rate(result.above_bits_per_s),
-        format_interval(result.interval, format_rate),
-        f"{result.finished} of {result.searches}",
-        str(result.found),
-    )
 
 
 def _draw(answers: list[Answer[LosslessRate]]) -> Drawing:
@@ -181,16 +176,14 @@ def _build_rates_table(answer: Answer[LosslessRate], number: int) -> Iterator[Bl
         f"Rates tried: {result.name}",
         columns,
         list_rows(columns, result.rates),
-        keep=[column.heading for column in columns[:4]],
         note=describe_excluded(answer) or None,
     )
     if result.searches > 1:
         yield build_table(
             f"lossless-cycles-{number}",
             f"Search of each cycle: {result.name}",
-            list_table_columns(("Cycle", "Trials", "Answer"), words=("Answer",)),
+            list_table_columns(("Cycle", "Trials", "Answer"), words=("Answer",), stay=True),
             [(str(cycle.cycle + 1), str(cycle.trials), cycle.text) for cycle in result.cycles],
-            keep=("Cycle", "Trials", "Answer"),
         )
 
 

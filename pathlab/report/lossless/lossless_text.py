@@ -36,16 +36,25 @@ def list_rate_columns(searches: int) -> tuple[ItemColumn[TriedRate], ...]:
     """The columns of the rates tried, in a terminal and on pages; ``searches``: of the combination."""
     sender_slow = "trials in which the sender was too slow: {}"
     return (
-        ItemColumn("Rate", read=lambda rate: format_rate(rate.rate_bits_per_s), meaning="offered, payload"),
-        ItemColumn("Loss", read=lambda rate: format_ratio(rate.loss_ratio), meaning="of all packets sent"),
+        ItemColumn(
+            "Rate",
+            stays=True,
+            read=lambda rate: format_rate(rate.rate_bits_per_s),
+            meaning="offered, payload",
+        ),
+        ItemColumn(
+            "Loss", stays=True, read=lambda rate: format_ratio(rate.loss_ratio), meaning="of all packets sent"
+        ),
         ItemColumn(
             "CI",
+            stays=True,
             priority=1,
             read=lambda rate: format_interval(rate.interval_ratio, format_ratio),
             meaning="of the loss, at the confidence of a single check",
         ),
         ItemColumn(
             "Verdict",
+            stays=True,
             left=True,
             wraps=True,
             read=lambda rate: format_verdicts(rate, searches),

@@ -199,7 +199,6 @@ def _build_table(group: LatencyGroup, name: str) -> Iterator[Block]:
         name,
         answers,
         note=" ".join(filter(None, notes)) or None,
-        keep=("combination", "size"),
     )
 
 

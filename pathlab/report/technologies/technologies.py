@@ -87,11 +87,12 @@ def _format_share(item: TechnologyOverhead) -> str:
 
 _COLUMNS: tuple[ItemColumn[TechnologyRoundTrips], ...] = (
     ItemColumn("Technology", left=True, read=lambda item: item.technology),
-    ItemColumn("Minimum", read=lambda item: format_time(item.least_ns)),
-    ItemColumn("Mean", read=lambda item: format_time(item.mean_ns)),
-    ItemColumn("Maximum", read=lambda item: format_time(item.most_ns)),
+    ItemColumn("Minimum", stays=True, read=lambda item: format_time(item.least_ns)),
+    ItemColumn("Mean", stays=True, read=lambda item: format_time(item.mean_ns)),
+    ItemColumn("Maximum", stays=True, read=lambda item: format_time(item.most_ns)),
     ItemColumn(
         "p50",
+        stays=True,
         read=lambda item: "" if item.median_ns.median is None else format_time(item.median_ns.median),
         meaning="median of the trials' medians",
     ),
@@ -110,6 +111,7 @@ _COLUMNS: tuple[ItemColumn[TechnologyRoundTrips], ...] = (
     ItemColumn(
         "In addition",
         left=True,
+        stays=True,
         read=_describe_additions,
         meaning="what it does besides carrying the message, and what it leaves out",
     ),
@@ -118,7 +120,7 @@ _COLUMNS: tuple[ItemColumn[TechnologyRoundTrips], ...] = (
 )
 _OVERHEAD_COLUMNS: tuple[ItemColumn[TechnologyOverhead], ...] = (
     ItemColumn("Technology", left=True, read=lambda item: item.technology),
-    ItemColumn("Size", read=lambda item: format_bytes(item.message_bytes)),
+    ItemColumn("Size", stays=True, read=lambda item: format_bytes(item.message_bytes)),
     ItemColumn("Transport", left=True, read=lambda item: item.beneath),
     ItemColumn("p50 [95 % CI]", left=True, read=lambda item: format_overhead(item.median)),
     ItemColumn("p99 [95 % CI]", left=True, read=lambda item: format_overhead(item.p99)),
@@ -183,7 +185,6 @@ def _build_round_trips_table(setting: TechnologySetting, size: int) -> Iterator[
         _COLUMNS,
         list_rows(_COLUMNS, rows),
         note=" ".join(_list_notes(rows)),
-        keep=(*(column.heading for column in _COLUMNS[:5]), "In addition"),
     )
 
 
@@ -223,7 +224,6 @@ def _build_overheads_table(setting: TechnologySetting) -> Iterator[Block]:
                 "the least. Share of the language: of the time added to the median, what a program of the "
                 "same language with its standard library alone adds over the same kind of transport."
             ),
-            keep=("Size",),
         )
 
 

@@ -122,13 +122,12 @@ def _build_loads_table(group: LoadGroup) -> Iterator[Block]:
     yield build_table(
         f"loaded-table-{group.number}",
         _title_loads(rows[0]),
-        list_table_columns(headings, headings),
+        list_table_columns(headings, headings, stay=True),
         [
             (name, text, *(cells.get((name, level), NOT_MEASURED) for level in levels))
             for name, text in base.items()
         ],
         note=" ".join(filter(None, (most, describe_load_rates(rows), describe_weak_loads(rows)))),
-        keep=headings,
     )
 
 

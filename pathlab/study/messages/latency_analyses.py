@@ -15,7 +15,8 @@ from pathlab.study.messages.message_latency import (
 )
 from pathlab.study.messages.round_trips import LoadTail, measure_tails
 
-_SETUP, _SIZE = AnswerColumn("combination", "setup.name", left=True), AnswerColumn("size", "message_bytes")
+_SETUP = AnswerColumn("combination", "setup.name", left=True, stays=True)
+_SIZE = AnswerColumn("size", "message_bytes", stays=True)
 OFFERED = AnswerColumn(
     "offered",
     lambda answer: answer.result.offered_messages_per_s or "one at a time",

@@ -22,4 +22,4 @@ def test_a_value_that_one_row_lacks_is_not_the_same_in_every_row() -> None:
 def test_a_single_row_and_columns_to_keep_stay_whole() -> None:
     single = build_table("one", "One", list_table_columns(COLUMNS), ROWS[:1])
     assert [one.heading for one in single.narrow().columns] == ["Window", "Streams", "granted", "loss"]
-    assert build_table("kept", "Kept", list_table_columns(COLUMNS), ROWS, keep=COLUMNS).rows == ROWS
+    assert build_table("kept", "Kept", list_table_columns(COLUMNS, stay=True), ROWS).rows == ROWS
