@@ -15,8 +15,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from pathlab.escaping import escape_line
-from pathlab.table_columns import TableColumn
-from pathlab.units import NOT_MEASURED
+from pathlab.table_columns import TableColumn, divide_columns
 
 GAP = "  "
 WORDS_MIN_WIDTH = 16  # below this, a column of words is left out before its words are stacked any further
@@ -56,19 +55,14 @@ class PrintedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
         rows = [[escape_line(cell) for cell in row] for row in self.rows]
-        shown = [
-            number for number, _ in enumerate(self.columns) if any(_has_value(row[number]) for row in rows)
-        ]
-        constant = [
-            number for number in shown if self.columns[number].constant and _is_constant(rows, number)
-        ]
-        stated = "; ".join(self.columns[number].constant.format(rows[0][number]) for number in constant)
-        if self.title and stated and cell_len(self.title) + cell_len(stated) + 2 <= width:
-            yield Text.assemble((f"{self.title}: ", "bold"), (stated, "dim"), no_wrap=True, overflow="ignore")
+        stated = [number for number, column in enumerate(self.columns) if column.constant]
+        shown, constant = divide_columns(self.columns, rows, stated=stated)
+        said = "; ".join(self.columns[number].constant.format(rows[0][number]) for number in constant)
+        if self.title and said and cell_len(self.title) + cell_len(said) + 2 <= width:
+            yield Text.assemble((f"{self.title}: ", "bold"), (said, "dim"), no_wrap=True, overflow="ignore")
         else:
             yield from _print_lines(wrap_words(self.title, width), "bold")
-            yield from _print_lines(wrap_words(stated, width), "dim")
-        shown = [number for number in shown if number not in constant]
+            yield from _print_lines(wrap_words(said, width), "dim")
         styles = self.styles or [""] * len(rows)
         result = _arrange(self.columns, rows, shown, width)
         if result is None:
@@ -120,7 +114,7 @@ class PrintedRows:
         self._table = PrintedTable(columns=columns, rows=(), elsewhere=elsewhere)
         self._console = console
         rows = [[escape_line(cell) for cell in row] for row in templates]
-        shown = [number for number, _ in enumerate(columns) if any(_has_value(row[number]) for row in rows)]
+        shown, _ = divide_columns(columns, rows, stated=())
         self._found = _arrange(columns, rows, shown, console.width)
         self._shown = shown
         if self._found is not None:
@@ -176,14 +170,6 @@ def wrap_words(text: str, width: int) -> list[str]:
 def _print_lines(lines: Sequence[str] | Iterator[str], style: str) -> RenderResult:
     for line in lines:
         yield Text(line, style=style, no_wrap=True, overflow="ignore", end="\n")
-
-
-def _has_value(text: str) -> bool:
-    return text not in ("", NOT_MEASURED)
-
-
-def _is_constant(rows: Sequence[Sequence[str]], number: int) -> bool:
-    return len(rows) > 1 and len({row[number] for row in rows}) == 1
 
 
 def _pad(text: str, width: int, *, left: bool) -> str:

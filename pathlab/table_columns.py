@@ -1,4 +1,4 @@
-"""The columns of tables: one type for the terminal, for pages and for answers of analyses."""
+"""The columns of tables, for the terminal, pages and answers of analyses: their type, and which are shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Generic, TypeVar
 
+from pathlab.units import NOT_MEASURED
+
 Item = TypeVar("Item")
+#: Texts of cells that hold no value.
+NO_VALUE = frozenset({"", NOT_MEASURED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,26 @@ def list_table_columns(
     """A column for each heading; ``words``: those that hold words, None: the first. ``stay``: all do."""
     left = headings[:1] if words is None else words
     return tuple(TableColumn(heading, left=heading in left, stays=stay) for heading in headings)
+
+
+def divide_columns(
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[str]],
+    *,
+    stated: Collection[int],
+    kept: Collection[int] = (),
+    least_rows: int = 2,
+) -> tuple[list[int], list[int]]:
+    """The numbers of the columns to show, and of those of ``stated`` with one value in all rows.
+
+    Columns without a value are left out, those of ``kept`` are not. In fewer than ``least_rows`` rows equal
+    values may be chance.
+    """
+    shown, constant = list[int](), list[int]()
+    for number in range(len(columns)):
+        texts = {row[number] for row in rows}
+        if number in stated and texts - NO_VALUE and len(texts) == 1 and len(rows) >= least_rows:
+            constant.append(number)
+        elif number in kept or texts - NO_VALUE:
+            shown.append(number)
+    return shown, constant

@@ -12,11 +12,9 @@ from pathlab.report.base.names import format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.base.trials import TrialTable, list_values
-from pathlab.table_columns import TableColumn, list_table_columns
+from pathlab.table_columns import TableColumn, divide_columns, list_table_columns
 from pathlab.units import NOT_MEASURED, format_window
 
-#: Texts of cells that hold no value.
-NO_VALUE = frozenset({"", NOT_MEASURED})
 #: In a table of fewer rows equal values may be chance, and are compared with each other.
 LEAST_ROWS = 3
 
@@ -34,7 +32,10 @@ def build_table(
     The first column stays, and so do those that say so.
     """
     texts = list(rows)
-    places, constants = _choose_columns(columns, texts)
+    stated = [number for number, column in enumerate(columns) if number and not column.stays]
+    kept = set(range(len(columns))).difference(stated)
+    places, same_places = divide_columns(columns, texts, stated=stated, kept=kept, least_rows=LEAST_ROWS)
+    constants = [(columns[number].heading, texts[0][number]) for number in same_places]
     if constants:
         same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
         note = f"{same} {note}" if note else same
@@ -47,20 +48,6 @@ def build_table(
         constants=tuple(constants),
         shown=tuple(places),
     )
-
-
-def _choose_columns(
-    columns: Sequence[TableColumn], rows: Sequence[tuple[str, ...]]
-) -> tuple[list[int], list[tuple[str, str]]]:
-    """The places of the columns to show; heading and value of those that have one value in all rows."""
-    places, constants = [0], list[tuple[str, str]]()
-    for index, column in enumerate(columns[1:], start=1):
-        result = {row[index] for row in rows}
-        if column.stays or (len(result - NO_VALUE) and (len(result) > 1 or len(rows) < LEAST_ROWS)):
-            places.append(index)
-        elif result - NO_VALUE:
-            constants.append((column.heading, result.pop()))
-    return places, constants
 
 
 def build_plan_table(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:
