@@ -12,6 +12,7 @@ from pathlab.errors import UsageError
 
 #: The name of this machine, and of the file of hosts that is read where none is named.
 LOCAL, HOST_FILE_NAME = "local", "hosts.toml"
+LOOPBACK = "127.0.0.1"
 HOST_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 PORT_MAX = 65535
 DESTINATION_HINT = "give local, a host of hosts.toml, or [user@]host[:port] as for ssh"

@@ -22,11 +22,11 @@ from rich.text import Text
 from pathlab.cli.running_table import (
     RunningTable,
     describe_message_levels,
-    format_combination,
     format_trial_line,
     is_of_messages,
 )
 from pathlab.printed_table import GAP, PrintedParagraph, PrintedTable
+from pathlab.report.base.names import shorten_levels
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -321,7 +321,7 @@ class LiveView:
         self._rates.clear()
         self._rtts.clear()
         self._retransmitted = self._lost_ratio = None
-        self._message_bits, cell = 0, format_combination(event.streams, event.window_bytes)
+        self._message_bits, cell = 0, shorten_levels(event.streams, event.window_bytes)
         if is_of_messages(event.settings):
             cell = describe_message_levels(event.settings, self._varied)
             # Another encoding adds bytes that are counted with those of the messages.

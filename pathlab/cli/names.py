@@ -5,15 +5,8 @@
 
 from __future__ import annotations
 
-import pkgutil
-from pathlib import Path
-
 from pathlab.study.measures import MEASURES
 
-#: One module per format in ``pathlab.store.exporters``, which takes long to import.
-EXPORT_FORMATS = sorted(
-    module.name for module in pkgutil.iter_modules([str(Path(__file__).parents[1] / "store" / "exporters")])
-)
 #: ``pathlab.report.formats.forms.FORMS``
 REPORT_FORMS = ("html", "pdf", "md", "json")
 #: Of ``pathlab.report.plots.figure_file.FORMATS``, and the numbers of a figure.
@@ -22,8 +15,6 @@ FIGURE_FORMS = ("svg", "pdf", "png", "csv")
 RESULTS_FORM_NAMES = ("explorer",)
 #: ``pathlab.discover.probes.METHODS``
 PROBE_METHODS = ("udp", "icmp", "tcp")
-#: ``pathlab.serve.server.LOOPBACK``
-BIND_ADDRESS = "127.0.0.1"
 #: Given for a name where all names are to be listed.
 LIST = "list"
 #: Of ``pathlab.report.report_builder.COMPARISON_FORMS``

@@ -14,13 +14,14 @@ import click
 from rich.console import Console
 
 from pathlab.cli.explorer_access import OPEN_ADDRESS, ExplorerAccess, describe_key_file, keep_key_file
+from pathlab.host_names import LOOPBACK
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import CampaignStarted, Event
 from pathlab.serve.app import build_app
 from pathlab.serve.broadcast import Broadcaster
 from pathlab.serve.event_hub import EventHub
 from pathlab.serve.library import ResultsLibrary
-from pathlab.serve.server import LOOPBACK, ExplorerServer, bind_listener
+from pathlab.serve.server import ExplorerServer, bind_listener
 from pathlab.serve.service import ExplorerService
 
 #: The server's threads yield to the run and to what it measures on this machine.

@@ -10,6 +10,7 @@ from typing import Any
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedTable
 from pathlab.quantities import Format
+from pathlab.report.base.names import shorten_levels
 from pathlab.report.base.phrases import format_bounded_time, format_interval
 from pathlab.report.trials.trial_notes import format_increase
 from pathlab.store.flags import Flag, Status
@@ -18,15 +19,10 @@ from pathlab.store.results import Results
 from pathlab.study.flows.running_cell import CellTraffic, RunningCell, pool_datagram_loss
 from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
 from pathlab.table_columns import ItemColumn, list_rows
-from pathlab.units import format_bytes, format_frequency, format_rate, format_ratio, format_time
+from pathlab.units import format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10
 ADDRESSES = ("source_address", "destination_address", "control")
-
-
-def format_combination(streams: int, window_bytes: int | None) -> str:
-    """``8 × 64 KiB``: streams and window as people say them."""
-    return f"{streams} × {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
 
 
 def describe_levels(settings: Mapping[str, Any]) -> str:
@@ -62,7 +58,7 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
     if is_of_messages(settings):
         what = GAP.join(filter(None, [path, describe_message_levels(settings, varied)]))
     else:
-        cell = format_combination(record.streams, record.window_requested_bytes)
+        cell = shorten_levels(record.streams, record.window_requested_bytes)
         others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
         what = f"{path}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != Status.COMPLETE:
@@ -150,7 +146,7 @@ class RunningTable:
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
         control = ["control"] if settings.get("control") else []  # it belongs to no cell
-        combination = format_combination(record.streams, record.window_requested_bytes)
+        combination = shorten_levels(record.streams, record.window_requested_bytes)
         others = describe_levels(settings)
         traffic = CellTraffic.UDP if carries_datagrams(settings) else CellTraffic.STREAM
         if is_of_messages(settings):

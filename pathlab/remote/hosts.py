@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pathlab.errors import HostError, Stage
-from pathlab.host_names import name_address
+from pathlab.host_names import LOOPBACK, name_address
 from pathlab.remote.bootstrap import Delivery
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.ssh_config import HostAccess, SshFiles, SshSettings, is_numeric, read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
 from pathlab.remote.terminal import ask_on_terminal
 
-LOOPBACK = "127.0.0.1"
 MEASURE_HINT = "set `measure_addresses` to the address for the traffic"
 
 

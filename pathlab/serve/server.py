@@ -18,13 +18,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pathlab.errors import UsageError
-from pathlab.host_names import find_address_fault
+from pathlab.host_names import LOOPBACK, find_address_fault
 from pathlab.runner.campaign.interruption import NUMBERS
 from pathlab.serve.connections import IDLE_S, BoundedProtocol
 from pathlab.serve.guard import ServerAddress
 from pathlab.serve.service import ExplorerService
 
-LOOPBACK = "127.0.0.1"
 #: Request line and headers together; a view in an address has a few hundred bytes.
 HEAD_BYTES_MAX = 32 * 1024
 #: Answers under way when the server ends may take this long.

@@ -10,7 +10,6 @@ import datetime
 import errno
 import importlib
 import os
-import pkgutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -166,13 +165,8 @@ class ExportFormat:
         return bool(kept) and (kept != {SENDER_INTERVALS} or selection.find_carried(trial) is not None)
 
 
-def list_formats() -> list[str]:
-    """The names of all formats."""
-    return sorted(module.name for module in pkgutil.iter_modules(exporters.__path__))
-
-
 def load_format(name: str) -> ExportFormat:
-    """One of ``list_formats()``, with the libraries that it needs."""
+    """One of ``FORMAT_NAMES``, with the libraries that it needs."""
     result: ExportFormat = importlib.import_module(f"{exporters.__name__}.{name}").FORMAT
     return result
 

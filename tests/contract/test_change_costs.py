@@ -1,4 +1,4 @@
-"""What a measure takes: one is added to a copy of the sources for real, and is shown everywhere."""
+"""What a measure and a command take: each is added to a copy of the sources for real, and is used."""
 
 import json
 from pathlib import Path
@@ -53,6 +53,43 @@ command(["analyze", "results", "--only", "cells"], standalone_mode=False)
 print("----")
 command(["compare", "results", "results", "--metric", "nap", "--metric", "bytes"], standalone_mode=False)
 """
+
+
+COMMAND = '''"""Greet someone."""
+
+import click
+
+from pathlab.cli.declaration import argument, declare
+from pathlab.cli.deferred import DeferredImports
+
+with DeferredImports() as libraries:
+    import numpy as np
+
+
+def greet(name: str) -> None:
+    """Greet NAME."""
+    libraries.load()
+    click.echo(" ".join(np.array(["hello", name])))
+
+
+command = declare("greet", greet, argument("name"))
+'''
+CALL = """
+import sys
+from pathlab.cli.main import pathlab
+pathlab(["--help"], standalone_mode=False)
+print("----", "numpy" in sys.modules)
+pathlab(["greet", "world"], standalone_mode=False)
+"""
+
+
+def test_a_command_takes_one_file_and_imports_when_it_runs(tmp_path: Path) -> None:
+    tree = TreeCopy(tmp_path)
+    tree.write("pathlab/cli/commands/greet.py", COMMAND)
+    shown, _, greeting = tree.run(CALL).partition("---- ")
+    assert "Greet someone." in shown
+    assert greeting.split() == ["False", "hello", "world"]
+    assert tree.changed_files() == ["pathlab/cli/commands/greet.py"]
 
 
 def test_a_measure_takes_two_files_and_a_metric_one(tmp_path: Path) -> None:

@@ -19,8 +19,6 @@ from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS
 from pathlab.report.plots.figure_file import FORMATS as FIGURE_FORMATS
 from pathlab.report.report_builder import COMPARISON_FORMS
-from pathlab.serve.server import LOOPBACK
-from pathlab.store.exporting import list_formats
 from pathlab.store.location import HEADER
 from pathlab.study.comparison.rows import ChangeVerdict
 from tests.command_line import call
@@ -33,7 +31,7 @@ LIGHT_MODULES = {
     *("pathlab", "pathlab._version", "pathlab.described_text", "pathlab.errors", "pathlab.escaping"),
     "pathlab.files",
     "pathlab.host_names",
-    *("pathlab.store", "pathlab.store.location"),
+    *("pathlab.store", "pathlab.store.location", "pathlab.store.exporters"),
     *("pathlab.quantities", "pathlab.units", "pathlab.study", "pathlab.study.measures"),
     *("pathlab.analysis", "pathlab.analysis.estimators", "pathlab.analysis.estimators.margins"),
     *("pathlab.report", "pathlab.report.plots", "pathlab.report.plots.figure_file"),
@@ -167,11 +165,10 @@ def test_every_command_gives_its_action_what_that_takes() -> None:
 
 def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert FAIL_ON == (ChangeVerdict.WORSE, ChangeVerdict.UNDECIDED)
-    assert list_formats() == names.EXPORT_FORMATS
     assert tuple(FORMS[name].ending for name in COMPARISON_FORMS) == names.COMPARISON_ENDINGS
     assert (tuple(FORMS), tuple(RESULTS_FORMS)) == (names.REPORT_FORMS, names.RESULTS_FORM_NAMES)
     assert tuple(f".{form}" for form in names.FIGURE_FORMS) == (*FIGURE_FORMATS, TABLE)
-    assert (names.BIND_ADDRESS, names.PROBE_METHODS) == (LOOPBACK, METHODS)
+    assert names.PROBE_METHODS == METHODS
 
 
 #: Libraries of measurements and analyses, which no refused command line may load.

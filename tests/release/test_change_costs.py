@@ -269,12 +269,12 @@ def export_greeting(selection, out):
 FORMAT = ExportFormat(export=export_greeting, is_folder=False, ending=".txt")
 """
 EXPORT_A_GREETING = """
-from pathlab.cli.names import EXPORT_FORMATS
+from pathlab.store.exporters import FORMAT_NAMES
 from pathlab.store.exporting import Selection, load_format
 import pathlib
 
 load_format("greeting").export(Selection(results=None, trials=()), pathlib.Path("out"))
-print("greeting" in EXPORT_FORMATS, pathlib.Path("out").read_text())
+print("greeting" in FORMAT_NAMES, pathlib.Path("out").read_text())
 """
 PINGER = """
 from pathlab.store.imported_trial import Measurement, build_probe

@@ -8,9 +8,9 @@ import click
 
 from pathlab.cli.declaration import RESULTS, declare, option
 from pathlab.cli.deferred import DeferredImports
-from pathlab.cli.names import EXPORT_FORMATS
 from pathlab.cli.values import WRITABLE_PATH
 from pathlab.errors import UsageError
+from pathlab.store.exporters import FORMAT_NAMES
 
 with DeferredImports() as libraries:
     from pathlab.report.base.names import enumerate_numbers
@@ -67,7 +67,7 @@ command = declare(
     "export",
     export,
     RESULTS,
-    option("--format", "name", type=click.Choice(EXPORT_FORMATS), required=True, help="What to write."),
+    option("--format", "name", type=click.Choice(FORMAT_NAMES), required=True, help="What to write."),
     option(
         "--out",
         type=WRITABLE_PATH,

@@ -12,10 +12,10 @@ import click
 
 from pathlab.cli.declaration import argument, declare, option
 from pathlab.cli.deferred import DeferredImports
-from pathlab.cli.names import BIND_ADDRESS
 from pathlab.cli.values import PATH
 from pathlab.errors import StoreError
 from pathlab.escaping import escape_line
+from pathlab.host_names import LOOPBACK
 from pathlab.store.location import RESULTS_ROOT, locate_database
 
 with DeferredImports() as libraries:
@@ -99,7 +99,7 @@ command = declare(
     option("--port", type=click.IntRange(1, 65535), help="Port to listen on. [default: a free one]"),
     option(
         "--bind",
-        default=BIND_ADDRESS,
+        default=LOOPBACK,
         metavar="ADDRESS",
         help="Address to listen on; others than this machine's own let other machines connect, unencrypted.",
     ),

@@ -22,12 +22,12 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import HandStarted, TrialPath, TrialSink
 from pathlab.errors import HostError, PathlabError, Stage
-from pathlab.host_names import LOCAL
+from pathlab.host_names import LOCAL, LOOPBACK
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, evaluate_lab, take_snapshot
 from pathlab.remote.engine import find_engine
-from pathlab.remote.hosts import LOOPBACK, RemoteAccess, RemoteHosts, build_access, own_boot_id
+from pathlab.remote.hosts import RemoteAccess, RemoteHosts, build_access, own_boot_id
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session

@@ -18,8 +18,8 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.exporters import flent
-from pathlab.store.exporting import list_formats, load_format, select_trials
+from pathlab.store.exporters import FORMAT_NAMES, flent
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
@@ -351,7 +351,7 @@ def test_openmetrics_names_the_units_of_messages(tmp_path: Path) -> None:
 def test_what_is_there_already_stays(results: Results, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_text("mine")
-    for name in list_formats():
+    for name in FORMAT_NAMES:
         with pytest.raises(UsageError, match="already exists"):
             export(results, name, out)
         with pytest.raises(StoreError, match="cannot be written"):

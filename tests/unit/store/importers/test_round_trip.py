@@ -12,7 +12,8 @@ import pytest
 
 from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.errors import StoreError
-from pathlab.store.exporting import list_formats, load_format, select_trials
+from pathlab.store.exporters import FORMAT_NAMES
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.importing import list_importers, read_file
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
@@ -148,7 +149,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def test_these_formats_go_both_ways() -> None:
-    assert set(list_formats()) & set(list_importers()) == set(BOTH_WAYS)
+    assert set(FORMAT_NAMES) & set(list_importers()) == set(BOTH_WAYS)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
