@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pathlab.errors import UsageError
 from pathlab.host_names import DESTINATION_HINT, HOST_FILE_NAME, HOST_NAME_PATTERN, LOCAL, parse_destination
+
+if TYPE_CHECKING:
+    from pathlab.campaign.host_model import Host
 
 
 def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:
@@ -31,6 +34,16 @@ def name_hosts(
             name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")
         named.append((name, table))
     return named
+
+
+def build_hosts(
+    tables: dict[str, dict[str, Any]], named: Sequence[tuple[str, dict[str, Any] | None]]
+) -> dict[str, Host]:
+    """The hosts of a file and those that were named, by name, without this machine."""
+    from pathlab.campaign.host_model import Host  # loads pydantic
+
+    every = {**tables, **dict(named)}
+    return {name: Host.model_validate(table) for name, table in every.items() if table is not None}
 
 
 def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any] | None]:

@@ -100,19 +100,21 @@ def _check_absent(file: Path) -> None:
 def _interview(name: str) -> TemplateAnswers:
     title = _ask("Title of the report", f"Campaign {name}", _check("title"))
     kind = _ask(
-        "Measure in a lab on this machine, or between hosts? (lab, hosts)", "lab", _one_of("lab", "hosts")
+        "Measure in a lab on this machine, or between hosts? (lab, hosts)",
+        "lab",
+        click.Choice(("lab", "hosts")),
     )
     topology: str | None = None
     addresses: dict[str, str] = {}
     if kind == "lab":
         topology = _ask(
-            f"Which lab? ({', '.join(list_ready_labs())})", "wan-40ms", _one_of(*list_ready_labs())
+            f"Which lab? ({', '.join(list_ready_labs())})", "wan-40ms", click.Choice(list_ready_labs())
         )
         source, destination = list_lab_ends(topology)
     else:
         source, destination = (_ask_host(f"Host that {what}", addresses) for what in ("sends", "receives"))
     paths = [(source, destination)]
-    if _ask("Measure the reverse direction as well? (yes, no)", "no", _one_of("yes", "no")) == "yes":
+    if _ask("Measure the reverse direction as well? (yes, no)", "no", click.Choice(("yes", "no"))) == "yes":
         paths.append((destination, source))
     return TemplateAnswers(
         name=name,
@@ -149,15 +151,6 @@ def _ask(question: str, default: str, check: Callable[[str], str]) -> str:
             f"the input ended before the question '{question}'", hint="give one answer a line"
         ) from None
     return answer
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def check(answer: str) -> str:
-        if answer.strip() not in words:
-            raise click.UsageError(f"expected one of {', '.join(words)}")
-        return answer.strip()
-
-    return check
 
 
 def _check(*key: str | int, levels: bool = False, number: bool = False) -> Callable[[str], str]:

@@ -12,7 +12,7 @@ from pathlab.cli.choices import Choices
 from pathlab.cli.completions import complete_campaign
 from pathlab.cli.declaration import ACCEPT_KEYS, HOSTS_FILE, argument, declare, flag, group, json_flag, option
 from pathlab.cli.deferred import DeferredImports
-from pathlab.cli.host_options import name_hosts, read_tables
+from pathlab.cli.host_options import build_hosts, name_hosts, read_tables
 from pathlab.errors import UsageError
 from pathlab.host_names import LOCAL
 
@@ -46,17 +46,16 @@ class ChosenHosts:
 def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> ChosenHosts:
     """The hosts named, else all of the file, and their pairs. Raises UsageError where there is none."""
     written = read_tables(hosts_file)
-    named = dict(name_hosts(hosts, written))
-    names = list(named or written)
+    named = name_hosts(hosts, written)
+    names = [name for name, _ in named] or list(written)
     if not names:
         raise UsageError(
             "no host to check", hint="name hosts, a file of hosts with --hosts, or a campaign with --campaign"
         )
     libraries.load()
-    tables = {name: table for name, table in {**written, **named}.items() if table is not None}
     few = bool(hosts) or len(names) <= HOSTS_MAX_FOR_PAIRS
     return ChosenHosts(
-        tables={name: Host.model_validate(table) for name, table in tables.items()},
+        tables=build_hosts(written, named),
         names=names,
         pairs=list_pairs(names) if few else [],
     )

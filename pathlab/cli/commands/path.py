@@ -10,7 +10,7 @@ import click
 
 from pathlab.cli.declaration import ACCEPT_KEYS, ENDS, HOSTS_FILE, declare, flag, json_flag, option
 from pathlab.cli.deferred import DeferredImports
-from pathlab.cli.host_options import name_hosts, read_tables
+from pathlab.cli.host_options import build_hosts, name_hosts, read_tables
 from pathlab.cli.names import PROBE_METHODS
 from pathlab.cli.values import FIGURE_PATH, SECONDS
 from pathlab.errors import UsageError
@@ -20,7 +20,6 @@ from pathlab.units import format_exact_time
 with DeferredImports() as libraries:
     import json
 
-    from pathlab.campaign.host_model import Host
     from pathlab.cli.console import TerminalConsole
     from pathlab.discover.capacity import CapacityOptions
     from pathlab.discover.names import look_up_names
@@ -59,7 +58,8 @@ def find_path(
     libraries.load()
     options = _read_options(settings)
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
-    remote = _open_remote(named, tables, accept_new_host_keys=accept_new_host_keys)
+    access = build_access(accept_new_host_keys=accept_new_host_keys)
+    remote = RemoteHosts(build_hosts(tables, named), access)
     reports: list[PathReport] = []
 
     def discover(session: Session, address: str) -> None:
@@ -91,17 +91,6 @@ def find_path(
     if figure is not None:
         for place in _draw(reports, figure):
             click.echo(str(place), err=as_json)
-
-
-def _open_remote(
-    ends: list[tuple[str, dict[str, Any] | None]],
-    tables: dict[str, dict[str, Any]],
-    *,
-    accept_new_host_keys: bool,
-) -> RemoteHosts:
-    known = {name: Host.model_validate(entry) for name, entry in tables.items()}
-    known |= {name: Host.model_validate(table) for name, table in ends if table is not None}
-    return RemoteHosts(known, build_access(accept_new_host_keys=accept_new_host_keys))
 
 
 def _start_agent(name: str, remote: RemoteHosts) -> Session:

@@ -10,7 +10,7 @@ import click
 
 from pathlab.cli.declaration import ACCEPT_KEYS, HOSTS_FILE, argument, declare, json_flag
 from pathlab.cli.deferred import DeferredImports
-from pathlab.cli.host_options import name_hosts, read_tables
+from pathlab.cli.host_options import build_hosts, name_hosts, read_tables
 from pathlab.errors import HostError, PathlabError
 from pathlab.host_names import LOCAL
 
@@ -18,7 +18,6 @@ with DeferredImports() as libraries:
     import json
     from dataclasses import asdict
 
-    from pathlab.campaign.host_model import Host
     from pathlab.campaign.technologies import is_shipped_technology, list_adapter_faults, list_technologies
     from pathlab.cli.console import TerminalConsole
     from pathlab.printed_table import PrintedParagraph, PrintedTable
@@ -42,16 +41,13 @@ def list_states(
     """
     written = read_tables(hosts_file)
     every = [LOCAL] if hosts_file is None else list(written)
-    named = dict(name_hosts(hosts or every, written))
+    named = name_hosts(hosts or every, written)
     libraries.load()
-    tables = {name: table for name, table in {**written, **named}.items() if table is not None}
-    models = {name: Host.model_validate(table) for name, table in tables.items()}
     states: dict[str, list[TechnologyState]] = {}
     failures: list[PathlabError] = []
-    with contextlib.closing(
-        HostInspection(models, build_access(accept_new_host_keys=accept_new_host_keys))
-    ) as inspection:
-        for name in named:
+    access = build_access(accept_new_host_keys=accept_new_host_keys)
+    with contextlib.closing(HostInspection(build_hosts(written, named), access)) as inspection:
+        for name, _ in named:
             try:
                 states[name] = inspection.check_technologies(name, list(list_technologies()))
             except PathlabError as error:

@@ -17,9 +17,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from pathlab.errors import UsageError
 from pathlab.quantities import find_unit
 from pathlab.store.records import PlanRecord
-from pathlab.study.base.analysis_choice import choose_known_names
 from pathlab.study.base.answer import Answer, Answers, StudyOptions
 from pathlab.study.base.cells import MeasuredCondition, list_conditions
 from pathlab.study.base.trials import StudySource, TrialTable, is_searching, read_study_trials
@@ -233,4 +233,7 @@ def analysis(
 
 def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
     """The names in the registry's order, all of them for none; UsageError for an unknown one."""
-    return choose_known_names(names, ANALYSES)
+    wanted = dict.fromkeys(names)
+    for name in wanted.keys() - ANALYSES:
+        raise UsageError(f"there is no analysis '{name}'", hint=f"choose one of: {', '.join(ANALYSES)}")
+    return tuple(name for name in ANALYSES if not wanted or name in wanted)
