@@ -23,6 +23,17 @@ bool pl_parse_int64(const char *text, int64_t minimum, int64_t maximum, int64_t 
     return true;
 }
 
+bool pl_next_entry(const char **at, char *entry, size_t size)
+{
+    size_t length = strcspn(*at, ",");
+    if (length >= size)
+        return false;
+    memcpy(entry, *at, length);
+    entry[length] = 0;
+    *at = (*at)[length] == 0 ? NULL : *at + length + 1;
+    return true;
+}
+
 bool pl_parse_double(const char *text, double low, double high, double *value)
 {
     if (text[0] == 0 || text[strspn(text, "0123456789.eE+-")] != 0)

@@ -65,5 +65,9 @@ int pl_parse_choice(const char *flag, const char *text, const char *const *names
 /* Plain decimal integer (a sign is allowed) within minimum..maximum; false otherwise, `value` untouched. */
 bool pl_parse_int64(const char *text, int64_t minimum, int64_t maximum, int64_t *value);
 
+/* Copies the entry at `*at` up to a comma and moves behind it; NULL after the last. False: `entry` of `size`
+ * bytes is too small. */
+bool pl_next_entry(const char **at, char *entry, size_t size);
+
 /* Plain decimal number within low..high; false otherwise (also for inf, nan and hexadecimal). */
 bool pl_parse_double(const char *text, double low, double high, double *value);

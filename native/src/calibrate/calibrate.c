@@ -42,26 +42,14 @@ struct calibration {
 
 static bool parse_counts(struct calibration *calibration, struct pl_error *error)
 {
-    const char *text = calibration->streams_text;
-    while (*text != 0 && calibration->stream_counts < MAX_COUNTS) {
-        char word[8];
-        size_t length = strcspn(text, ",");
-        if (length == 0 || length >= sizeof word)
-            break;
-        memcpy(word, text, length);
-        word[length] = 0;
-        if (!pl_parse_int64(word, 1, MAX_STREAMS, &calibration->streams[calibration->stream_counts]))
-            break;
-        calibration->stream_counts++;
-        text += length;
-        if (*text == ',' && text[1] != 0)
-            text++;
-    }
-    if (*text == 0 && calibration->stream_counts > 0)
-        return true;
-    return pl_error_usage(error,
-                          "--streams: '%.40s' is not a list of up to %d numbers from 1 to %d such as 1,4,16",
-                          calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
+    char entry[8];
+    for (const char *at = calibration->streams_text; at != NULL; calibration->stream_counts++)
+        if (calibration->stream_counts == MAX_COUNTS || !pl_next_entry(&at, entry, sizeof entry) ||
+            !pl_parse_int64(entry, 1, MAX_STREAMS, &calibration->streams[calibration->stream_counts]))
+            return pl_error_usage(
+                error, "--streams: '%.40s' is not a list of up to %d numbers from 1 to %d such as 1,4,16",
+                calibration->streams_text, MAX_COUNTS, MAX_STREAMS);
+    return true;
 }
 
 static enum pl_options_outcome parse(struct calibration *calibration, int argc, char **argv,

@@ -19,24 +19,12 @@ static bool wrong(struct pl_error *error, const char *flag, const char *text, co
     return pl_error_usage(error, "--%s: '%.60s' %s", flag, text, expected);
 }
 
-/* Copies the entry at `*at` up to a comma and moves behind it; NULL after the last. False: it is too long. */
-static bool next_entry(const char **at, char entry[ENTRY_BYTES])
-{
-    size_t length = strcspn(*at, ",");
-    if (length >= ENTRY_BYTES)
-        return false;
-    memcpy(entry, *at, length);
-    entry[length] = 0;
-    *at = (*at)[length] == 0 ? NULL : *at + length + 1;
-    return true;
-}
-
 static bool parse_addresses(const char *flag, const char *text, struct pl_filter_addresses *addresses,
                             struct pl_error *error)
 {
     char entry[ENTRY_BYTES];
     for (const char *at = text[0] == 0 ? NULL : text; at != NULL;) {
-        if (addresses->count == PL_FILTER_ADDRESSES_MAX || !next_entry(&at, entry))
+        if (addresses->count == PL_FILTER_ADDRESSES_MAX || !pl_next_entry(&at, entry, sizeof entry))
             return wrong(error, flag, text, "is not a list of at most 8 addresses");
         if (!pl_resolve(entry, 0, flag, &addresses->list[addresses->count], error))
             return false;
@@ -50,7 +38,7 @@ static bool parse_ports(const char *text, struct pl_packet_filter *filter, struc
     char entry[ENTRY_BYTES];
     for (const char *at = text[0] == 0 ? NULL : text; at != NULL;) {
         int64_t port = 0;
-        if (filter->port_count == PL_FILTER_PORTS_MAX || !next_entry(&at, entry) ||
+        if (filter->port_count == PL_FILTER_PORTS_MAX || !pl_next_entry(&at, entry, sizeof entry) ||
             !pl_parse_int64(entry, 1, UINT16_MAX, &port))
             return wrong(error, "port", text, "is not a list of at most 8 ports from 1 to 65535");
         filter->ports[filter->port_count++] = (uint16_t)port;
@@ -62,7 +50,7 @@ static bool parse_protocols(const char *text, struct pl_packet_filter *filter, s
 {
     char entry[ENTRY_BYTES];
     for (const char *at = text; at != NULL;) {
-        bool fits = next_entry(&at, entry);
+        bool fits = pl_next_entry(&at, entry, sizeof entry);
         if (fits && strcmp(entry, "tcp") == 0)
             filter->tcp = true;
         else if (fits && strcmp(entry, "udp") == 0)

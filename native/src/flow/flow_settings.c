@@ -29,20 +29,13 @@ static bool parse_direction(struct pl_flow *flow, struct pl_error *error)
 
 static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
 {
-    for (const char *text = flow->pin_text; *text != 0;) {
-        char word[8];
-        size_t length = strcspn(text, ",");
-        int64_t core = -1;
-        if (length < sizeof word && flow->core_count < PL_MAX_WORKERS) {
-            memcpy(word, text, length);
-            word[length] = 0;
-            if (!pl_parse_int64(word, 0, CPU_SETSIZE - 1, &core))
-                core = -1;
-        }
-        if (core < 0 || (text[length] == ',' && text[length + 1] == 0))
+    char entry[8];
+    for (const char *at = flow->pin_text[0] == 0 ? NULL : flow->pin_text; at != NULL;) {
+        int64_t core;
+        if (flow->core_count == PL_MAX_WORKERS || !pl_next_entry(&at, entry, sizeof entry) ||
+            !pl_parse_int64(entry, 0, CPU_SETSIZE - 1, &core))
             return pl_error_usage(error, "--pin: '%.40s' is not a list of cores such as 0,1", flow->pin_text);
         flow->cores[flow->core_count++] = (int)core;
-        text += text[length] == ',' ? length + 1 : length;
     }
     return true;
 }

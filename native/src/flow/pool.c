@@ -121,15 +121,7 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
 static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
 {
     struct pl_shared *shared = &pool->shared;
-    atomic_init(&shared->mode, PL_MODE_WAIT);
-    atomic_init(&shared->closed, 0);
-    atomic_init(&shared->exhausted, 0);
     atomic_init(&shared->failed_stream, -1);
-    atomic_init(&shared->first_byte_ns, 0);
-    atomic_init(&shared->counted, 0);
-    atomic_init(&shared->capped, false);
-    atomic_init(&shared->splice_failure, 0);
-    atomic_init(&shared->run_ns, 0);
     shared->kind = flow->kind;
     shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
     shared->offered_ns = flow->warmup_ns + flow->duration_ns;

@@ -200,10 +200,8 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
         session->earliest_ns = pl_now_ns();
         if (!pl_acceptor_serve(acceptor, error))
             return false;
-        if (pl_command_ends(command)) {
-            pl_session_early_end(command, "accept", error);
-            return false;
-        }
+        if (pl_command_ends(command))
+            return pl_session_early_end(command, "accept", error);
         if (pl_now_ns() >= idle_end_ns(session) && !pl_acceptor_state(acceptor).complete) {
             char time[PL_QUANTITY_BYTES];
             pl_format_exact_quantity(flow->idle_timeout_ns, PL_UNIT_NS, time);

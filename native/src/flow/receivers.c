@@ -33,22 +33,17 @@ static bool split(char *entry, char **address, int64_t *port)
 bool pl_receivers_parse(const char *text, struct pl_receivers *receivers, struct pl_error *error)
 {
     receivers->count = 0;
-    for (const char *at = text;;) {
+    for (const char *at = text; at != NULL;) {
         char entry[ENTRY_BYTES];
         char *address;
         int64_t port;
-        size_t length = strcspn(at, ",");
-        if (length >= sizeof entry || receivers->count == PL_RECEIVERS_MAX)
-            return refuse(at, error);
-        memcpy(entry, at, length);
-        entry[length] = 0;
-        if (!split(entry, &address, &port))
-            return refuse(at, error);
+        const char *begin = at;
+        if (receivers->count == PL_RECEIVERS_MAX || !pl_next_entry(&at, entry, sizeof entry) ||
+            !split(entry, &address, &port))
+            return refuse(begin, error);
         if (!pl_resolve(address, (uint16_t)port, "receivers", &receivers->addresses[receivers->count], error))
             return false;
         receivers->count++;
-        if (at[length] == 0)
-            return true;
-        at += length + 1;
     }
+    return true;
 }

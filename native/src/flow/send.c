@@ -22,16 +22,13 @@ static bool connect_streams(struct pl_session *session, struct pl_error *error)
     while (ok && (int64_t)pl_connector_admitted(connector) < flow->streams) {
         enum pl_command command = pl_events_wait(session->events, &wait);
         ok = pl_connector_serve(connector, error);
-        if (ok && pl_command_ends(command)) {
-            pl_session_early_end(command, "connect", error);
-            ok = false;
-        } else if (ok && pl_now_ns() >= end_ns && (int64_t)pl_connector_admitted(connector) < flow->streams) {
-            pl_error_set(error, limited ? PL_ENDED : PL_SETUP, "connect", 0,
-                         "%u of %lld streams were admitted by %.64s port %lld within %s",
-                         pl_connector_admitted(connector), (long long)flow->streams, flow->address,
-                         (long long)flow->port, limited ? "--time-limit-ns" : "--connect-timeout-ns");
-            ok = false;
-        }
+        if (ok && pl_command_ends(command))
+            ok = pl_session_early_end(command, "connect", error);
+        else if (ok && pl_now_ns() >= end_ns && (int64_t)pl_connector_admitted(connector) < flow->streams)
+            ok = pl_error_set(error, limited ? PL_ENDED : PL_SETUP, "connect", 0,
+                              "%u of %lld streams were admitted by %.64s port %lld within %s",
+                              pl_connector_admitted(connector), (long long)flow->streams, flow->address,
+                              (long long)flow->port, limited ? "--time-limit-ns" : "--connect-timeout-ns");
     }
     pl_connector_close(connector);
     return ok;

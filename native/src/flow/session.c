@@ -362,8 +362,8 @@ int pl_session_finish(struct pl_session *session)
     return PL_ENDED;
 }
 
-void pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error)
+bool pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error)
 {
-    pl_error_set(error, PL_ENDED, stage, 0, "%s before every stream was connected",
-                 pl_command_reason(command));
+    return pl_error_set(error, PL_ENDED, stage, 0, "%s before every stream was connected",
+                        pl_command_reason(command));
 }

@@ -56,5 +56,5 @@ void pl_session_run(struct pl_session *session, struct pl_error *error);
 /* Writes the result; returns the exit status. */
 int pl_session_finish(struct pl_session *session);
 
-/* Sets the error for a command that ends the run before the trial. */
-void pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error);
+/* Sets the error for a command that ends the run before the trial; false. */
+bool pl_session_early_end(enum pl_command command, const char *stage, struct pl_error *error);

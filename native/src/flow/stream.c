@@ -17,13 +17,8 @@ struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
         pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for %u streams", count);
         return NULL;
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         streams[i] = (struct pl_stream){.quota_bytes = UINT64_MAX, .number = i, .fd = -1};
-        atomic_init(&streams[i].sent_bytes, 0);
-        atomic_init(&streams[i].received_bytes, 0);
-        atomic_init(&streams[i].state, PL_STREAM_OPEN);
-        atomic_init(&streams[i].failure, 0);
-    }
     return streams;
 }
 

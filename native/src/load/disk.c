@@ -80,13 +80,14 @@ static bool open_file(struct pl_disk_load *load, struct pl_error *error)
     return true;
 }
 
-static void fail(struct pl_disk_load *load, int errno_value, const char *what)
+static bool fail(struct pl_disk_load *load, int errno_value, const char *what)
 {
     (void)pthread_mutex_lock(&load->lock);
     pl_error_set(&load->failure, PL_ENDED, "disk", errno_value, "cannot %s the file in '%.100s'", what,
                  load->settings.folder);
     (void)pthread_mutex_unlock(&load->lock);
     pl_wake(load->failed_fd);
+    return false;
 }
 
 /* Writes or reads the whole block; false when the file ends, or an error: then with `errno`. */
@@ -111,22 +112,16 @@ static bool move_block(struct pl_disk_load *load, int64_t at, bool writes)
 static bool turn(struct pl_disk_load *load, int64_t at)
 {
     errno = ENOSPC; /* what a write of no byte means */
-    if (!move_block(load, at, true)) {
-        fail(load, errno, "write");
-        return false;
-    }
+    if (!move_block(load, at, true))
+        return fail(load, errno, "write");
     pl_ns begin_ns = pl_now_ns();
-    if (fdatasync(load->file) != 0) {
-        fail(load, errno, "sync");
-        return false;
-    }
+    if (fdatasync(load->file) != 0)
+        return fail(load, errno, "sync");
     pl_ns sync_ns = pl_now_ns() - begin_ns;
     errno = EIO;
     bool reads = load->direct >= 0;
-    if (reads && !move_block(load, at, false)) {
-        fail(load, errno, "read");
-        return false;
-    }
+    if (reads && !move_block(load, at, false))
+        return fail(load, errno, "read");
     (void)pthread_mutex_lock(&load->lock);
     load->work.written_bytes += (uint64_t)load->settings.write_bytes;
     load->work.read_bytes += reads ? (uint64_t)load->settings.write_bytes : 0;
