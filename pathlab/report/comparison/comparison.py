@@ -18,7 +18,6 @@ from pathlab.report.base.blocks import (
     Subheading,
     TableBlock,
 )
-from pathlab.report.base.phrases import format_probability
 from pathlab.report.base.tables import build_table
 from pathlab.report.comparison.comparison_changes import (
     POINTS,
@@ -30,7 +29,13 @@ from pathlab.report.comparison.comparison_changes import (
     list_summaries,
 )
 from pathlab.report.comparison.comparison_names import CellNames, name_cells
-from pathlab.report.comparison.comparison_table import find_trials, group_rows, list_change_columns
+from pathlab.report.comparison.comparison_table import (
+    ChangeColumn,
+    explain_verdicts,
+    find_trials,
+    group_rows,
+    list_change_columns,
+)
 from pathlab.report.comparison.comparison_text import list_notes
 from pathlab.report.comparison.comparison_times import warn_of_times
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Points, Rule
@@ -44,7 +49,6 @@ from pathlab.study.comparison.rows import (
     find_least_margin_ratio,
 )
 from pathlab.study.measures import Measure
-from pathlab.table_columns import list_table_columns
 from pathlab.units import format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
@@ -214,12 +218,11 @@ def _build_table(
 ) -> TableBlock:
     """Every combination of one metric; alongside the verdict its p-value and why it is undecided."""
     columns = list_change_columns(rows, comparison, names)
-    headings = [f"{column.name} ({column.unit})" if column.unit else column.name for column in columns]
-    cells = [list(column.texts) for column in columns]
-    if columns[-1].name == "Verdict":
-        cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
-        headings.insert(-1, "p")
-        cells.insert(-1, [format_probability(row.p_value) for row in rows])
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), find_trials(rows)]))
-    columns_shown = list_table_columns(headings, (headings[0], "Verdict"))
-    return build_table(name, title, columns_shown, zip(*cells, strict=True))
+    return build_change_table(name, title, explain_verdicts(columns, rows, "p"))
+
+
+def build_change_table(name: str, title: str, columns: Sequence[ChangeColumn]) -> TableBlock:
+    """The table of a metric for pages."""
+    headed = [column.name_unit("{} ({})") for column in columns]
+    return build_table(name, title, headed, zip(*(column.texts for column in columns), strict=True))

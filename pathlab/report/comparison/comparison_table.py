@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph, PrintedTable
+from pathlab.report.base.phrases import format_probability
 from pathlab.report.base.trial_flags import PROVISIONAL
 from pathlab.report.comparison.comparison_changes import (
     capitalise_title,
@@ -64,12 +65,15 @@ def group_rows(comparison: ResultsComparison, label: str) -> list[list[Compariso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeColumn:
+class ChangeColumn(TableColumn):
     """One column of the table of a metric; ``unit``: of all its values, which then do not repeat it."""
 
-    name: str
-    unit: str
     texts: tuple[str, ...]
+    unit: str = ""
+
+    def name_unit(self, form: str = "{} {}") -> ChangeColumn:
+        """The column with its unit in the heading."""
+        return replace(self, heading=form.format(self.heading, self.unit)) if self.unit else self
 
 
 def list_change_columns(
@@ -90,13 +94,13 @@ def list_change_columns(
     hidden = {"Trials"} if find_trials(rows) else set()
     if all(text == NOT_MEASURED for text in intervals):
         hidden |= {columns[4][0], "Verdict"}  # the sentence says why there is none
-    shown = [_move_unit(name, texts) for name, texts in columns if name not in hidden]
+    shown = [_build_column(name, texts) for name, texts in columns if name not in hidden]
     return [_mark_provisional(item) for item in shown] if comparison.provisional else shown
 
 
 def _mark_provisional(column: ChangeColumn) -> ChangeColumn:
     """The column with a mark on every number that was measured."""
-    if column.name in ("Combination", "Trials", "Verdict"):
+    if column.heading in ("Combination", "Trials", "Verdict"):
         return column
     texts = (text if text == NOT_MEASURED else f"{text}{PROVISIONAL}" for text in column.texts)
     return replace(column, texts=tuple(texts))
@@ -116,13 +120,31 @@ def format_trials(row: ComparisonRow) -> str:
     return f"{row.change.first_n}/{row.change.second_n}"
 
 
-def _move_unit(name: str, texts: Sequence[str]) -> ChangeColumn:
+def _build_column(name: str, texts: Sequence[str]) -> ChangeColumn:
     """The column, with the unit apart where all values have the same."""
+    column = ChangeColumn(
+        heading=name,
+        priority=PRIORITIES.get(name, 0),
+        left=name == "Verdict",
+        wraps=name == "Combination",
+        texts=tuple(texts),
+    )
     units = {text.rpartition(" ")[2] for text in texts if text != NOT_MEASURED}
     if name not in ("Before", "After") or len(units) != 1:
-        return ChangeColumn(name=name, unit="", texts=tuple(texts))
+        return column
     (unit,) = units
-    return ChangeColumn(name=name, unit=unit, texts=tuple(text.removesuffix(f" {unit}") for text in texts))
+    return replace(column, unit=unit, texts=tuple(text.removesuffix(f" {unit}") for text in texts))
+
+
+def explain_verdicts(
+    columns: Sequence[ChangeColumn], rows: Sequence[ComparisonRow], heading: str
+) -> list[ChangeColumn]:
+    """The columns with p-values under ``heading`` and the reasons of verdicts, where there are verdicts."""
+    if columns[-1].heading != "Verdict":
+        return list(columns)
+    reasons = tuple(f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows)
+    chances = ChangeColumn(heading=heading, texts=tuple(format_probability(row.p_value) for row in rows))
+    return [*columns[:-1], chances, replace(columns[-1], texts=reasons)]
 
 
 def _print_table(
@@ -131,15 +153,7 @@ def _print_table(
     columns = list_change_columns(rows, comparison, names)
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]))
     PrintedTable(
-        columns=[
-            TableColumn(
-                f"{column.name} {column.unit}".rstrip(),
-                priority=PRIORITIES.get(column.name, 0),
-                left=number == 0 or column.name == "Verdict",
-                wraps=number == 0,
-            )
-            for number, column in enumerate(columns)
-        ],
+        columns=[column.name_unit() for column in columns],
         rows=list(zip(*(column.texts for column in columns), strict=True)),
         title=title,
         elsewhere="--json",

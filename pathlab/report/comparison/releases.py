@@ -16,13 +16,11 @@ from pathlab.report.base.phrases import (
     format_count,
     format_factor,
     format_interval,
-    format_probability,
     format_reason,
 )
 from pathlab.report.base.summary import AnswerText
-from pathlab.report.base.tables import build_table
 from pathlab.report.base.topic import Topic
-from pathlab.report.comparison.comparison import DRAWN_ROWS, build_change_panel
+from pathlab.report.comparison.comparison import DRAWN_ROWS, build_change_panel, build_change_table
 from pathlab.report.comparison.comparison_changes import (
     capitalise_title,
     describe_no_verdict,
@@ -30,13 +28,18 @@ from pathlab.report.comparison.comparison_changes import (
     list_summaries,
 )
 from pathlab.report.comparison.comparison_names import CellNames, name_cells
-from pathlab.report.comparison.comparison_table import find_trials, group_rows, list_change_columns
+from pathlab.report.comparison.comparison_table import (
+    ChangeColumn,
+    explain_verdicts,
+    find_trials,
+    group_rows,
+    list_change_columns,
+)
 from pathlab.report.plots.model import Layer, Rule
 from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import AGAIN, BUILD, THIS, LevelComparison
 from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
 from pathlab.study.measures import METRICS
-from pathlab.table_columns import list_table_columns
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Builds in words, by level.
@@ -140,13 +143,11 @@ def _build_changes_table(comparison: LevelComparison) -> Iterator[Block]:
     names = name_cells(comparison.found.rows)
     for label in comparison.found.labels[1:]:
         for rows in group_rows(comparison.found, label):
-            headings, cells = _list_columns(comparison, rows, names)
             title = f"{capitalise_title(rows[0].metric)}, {name_comparison(comparison, label)}"
-            yield build_table(
+            yield build_change_table(
                 f"releases-{label}-{rows[0].metric.name}".replace(" ", "-"),
                 ", ".join(filter(None, [title, *names.shared, find_trials(rows)])),
-                list_table_columns(headings, (headings[0], "Verdict", "verdict", "undecided")),
-                list(zip(*cells, strict=True)),
+                _list_columns(comparison, rows, names),
             )
     text = RULES.format(
         baseline=_name_level(comparison, comparison.baseline),
@@ -159,35 +160,24 @@ def _build_changes_table(comparison: LevelComparison) -> Iterator[Block]:
 
 def _list_columns(
     comparison: LevelComparison, rows: Sequence[ComparisonRow], names: CellNames
-) -> tuple[list[str], list[Sequence[str]]]:
-    """Headings and texts of one metric's table."""
+) -> list[ChangeColumn]:
+    """The columns of one metric's table, with the noise of two runs of the same level."""
     known = {"Before": comparison.baseline, "After": rows[0].label}
-    columns = list_change_columns(rows, comparison.found, names)
-    headings = [
-        f"{known.get(column.name, column.name)} ({column.unit})"
-        if column.unit
-        else known.get(column.name, column.name)
-        for column in columns
+    columns = [
+        replace(column, heading=known.get(column.heading, column.heading))
+        for column in list_change_columns(rows, comparison.found, names)
     ]
-    cells: list[Sequence[str]] = [column.texts for column in columns]
     again = [comparison.again.get((row.cell, row.metric.name)) for row in rows]
     if any(again):
-        place = headings.index("Verdict") if "Verdict" in headings else len(headings)
-        headings.insert(place, "Noise (again)")
-        cells.insert(
-            place,
-            [
-                NOT_MEASURED
-                if item is None
-                else f"{format_factor(item.ratio)} ({format_interval(item.interval_ratio, format_factor)})"
-                for item in again
-            ],
+        texts = tuple(
+            NOT_MEASURED
+            if item is None
+            else f"{format_factor(item.ratio)} ({format_interval(item.interval_ratio, format_factor)})"
+            for item in again
         )
-    if "Verdict" in headings:
-        cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
-        headings.insert(-1, "p (Holm)")
-        cells.insert(-1, [format_probability(row.p_value) for row in rows])
-    return headings, cells
+        place = len(columns) - (columns[-1].heading == "Verdict")
+        columns.insert(place, ChangeColumn(heading="Noise (again)", texts=texts))
+    return explain_verdicts(columns, rows, "p (Holm)")
 
 
 def _list_release_blocks(inputs: ReportInputs) -> Iterator[LazyBlock]:

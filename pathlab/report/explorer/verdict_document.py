@@ -62,7 +62,7 @@ def _list_tables(comparison: ResultsComparison, label: str) -> list[dict[str, An
             {
                 "title": ", ".join(filter(None, title)),
                 "after": label,
-                "columns": [f"{column.name} {column.unit}".rstrip() for column in columns],
+                "columns": [column.name_unit().heading for column in columns],
                 "rows": [list(row) for row in zip(*(column.texts for column in columns), strict=True)],
                 "verdicts": [str(row.verdict) for row in rows],
             }

@@ -115,7 +115,7 @@ def test_every_number_of_flagged_trials_is_marked() -> None:
     second.change_trials(lambda one: dataclasses.replace(one, flags=("lab-limited",)) if one.cycle else one)
     found = compare(first, second, flagged=True)
     rows = [row for row in found.rows if row.metric.name == "throughput"]
-    columns = {one.name: one.texts for one in list_change_columns(rows, found, name_cells(found.rows))}
+    columns = {one.heading: one.texts for one in list_change_columns(rows, found, name_cells(found.rows))}
     numbers = [texts for name, texts in columns.items() if name not in ("Combination", "Verdict")]
     assert len(numbers) == 4
     assert all(text.endswith("*") for texts in numbers for text in texts)
