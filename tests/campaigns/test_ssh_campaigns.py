@@ -36,7 +36,6 @@ def test_loads_run_on_both_hosts_over_ssh(
         reach.lab,
         cycles=1,
         order="given",
-        retries=0,  # of a trial in which a program did not run as well
         factors={"streams": 1, "background": ["none", "cpu", "disk"]},
         background={"on": "both", "cpu_threads": 1, "disk_bytes": "1MiB"},
     )
@@ -107,7 +106,7 @@ def list_ports(lab: SshLab) -> set[int]:
 
 
 def test_a_lost_connection_is_made_anew_in_mid_campaign(reach: Reach, tmp_path: Path) -> None:
-    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=2)
+    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=2, retries=1)
     killed: list[int] = []
 
     def cut_once(event: Event) -> None:
