@@ -232,47 +232,44 @@ class LiveView:
             self._live.start()  # not before: redraws would overwrite questions for passwords
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, RunNotice):
-            self._print_always(event.text, "yellow", mark="note  ")
-        elif isinstance(event, Preparing):
-            self._prepare(event)
-        elif isinstance(event, CampaignStarted):
-            self._start(event)
-        elif isinstance(event, Waiting):
-            until = datetime.datetime.fromisoformat(event.until_utc)
-            now = datetime.datetime.now(datetime.UTC)
-            self._goes_on_s, self._waits = self._clock() + (until - now).total_seconds(), True
-            self._place = format_wait(until, now, at_most=event.at_most)
-            self._print_always(f"{event.reason}; {self._place}", "dim")
-        elif isinstance(event, Paused):
-            self._goes_on_s, self._waits = 0.0, False
-            self._place = f"paused since {datetime.datetime.now(datetime.UTC):%H:%M} UTC"
-            again = shlex.join(["pathlab", "resume", str(self._folder)])
-            self._print_always(f"{self._place}; `{again}` continues", "yellow")
-        elif isinstance(event, Continued):
-            self._place = ""
-            self._print_always(f"continued after a pause of {format_time(event.paused_ns)}", "dim")
-        elif isinstance(event, SearchNow):
-            self._steps[event.row] = describe_step(event)
-        elif isinstance(event, TrialStarted):
-            self._start_trial(event)
-        elif isinstance(event, RateNow):
-            if event.row == self._watched:
+        now = datetime.datetime.now(datetime.UTC)
+        match event:
+            case RunNotice():
+                self._print_always(event.text, "yellow", mark="note  ")
+            case Preparing():
+                self._prepare(event)
+            case CampaignStarted():
+                self._start(event)
+            case Waiting():
+                until = datetime.datetime.fromisoformat(event.until_utc)
+                self._goes_on_s, self._waits = self._clock() + (until - now).total_seconds(), True
+                self._place = format_wait(until, now, at_most=event.at_most)
+                self._print_always(f"{event.reason}; {self._place}", "dim")
+            case Paused():
+                self._goes_on_s, self._waits = 0.0, False
+                self._place = f"paused since {now:%H:%M} UTC"
+                again = shlex.join(["pathlab", "resume", str(self._folder)])
+                self._print_always(f"{self._place}; `{again}` continues", "yellow")
+            case Continued():
+                self._place = ""
+                self._print_always(f"continued after a pause of {format_time(event.paused_ns)}", "dim")
+            case SearchNow():
+                self._steps[event.row] = describe_step(event)
+            case TrialStarted():
+                self._start_trial(event)
+            case RateNow() if event.row == self._watched:
                 self._rates.append(event.bits_per_s)
-        elif isinstance(event, RttNow):
-            if event.row == self._watched:
+            case RttNow() if event.row == self._watched:
                 self._rtts.append(float(event.rtt_ns or 0))
-        elif isinstance(event, RetransmissionsNow):
-            if event.row == self._watched:
+            case RetransmissionsNow() if event.row == self._watched:
                 self._retransmitted = event.segments
-        elif isinstance(event, LossesNow):
-            if event.row == self._watched:
+            case LossesNow() if event.row == self._watched:
                 all_packets = event.lost_packets + event.received_packets
                 self._lost_ratio = event.lost_packets / all_packets if all_packets else None
-        elif isinstance(event, TrialEnded):
-            self._end_trial(event)
-        elif isinstance(event, CampaignEnded) and event.reason is not None:
-            self._print(event.reason, "yellow", mark="ended  ")
+            case TrialEnded():
+                self._end_trial(event)
+            case CampaignEnded() if event.reason is not None:
+                self._print(event.reason, "yellow", mark="ended  ")
 
     def _print(self, text: str, style: str = "", *, mark: str = "") -> None:
         if not self._bar_only:
