@@ -80,9 +80,11 @@ def test_settings_change_while_it_runs(wires: Wires, tmp_path: Path) -> None:
     trace, delays = tmp_path / "trace", "delay_ns=5000000"
     with emulate(wires, "packet", forward=delays, reverse=delays, trace=str(trace)) as emulator:
         measure_rtt_ms(wires.a, count=5)
+        emulator.wait_until_delivered(5)
         emulator.say("forward delay_ns=20000000,queue_bytes=90000")
         settings = emulator.expect("settings")
         measure_rtt_ms(wires.a, count=5)
+        emulator.wait_until_delivered(10)
         emulator.say("reverse delay_ns=soon")
         refused = emulator.expect("refused")
         emulator.say("faster")
@@ -121,6 +123,7 @@ def test_an_emulator_that_slept_costs_packets_no_time(wires: Wires, tmp_path: Pa
 def test_an_early_end_gives_the_result(wires: Wires, reason: str) -> None:
     with emulate(wires, "packet", forward="delay_ns=1000000") as emulator:
         measure_rtt_ms(wires.a, count=3)
+        emulator.wait_until_delivered(3)
         if "signal" in reason:
             emulator.process.send_signal(signal.SIGTERM)
         else:
@@ -135,6 +138,7 @@ def test_an_early_end_gives_the_result(wires: Wires, reason: str) -> None:
 def test_an_interface_that_vanishes_ends_it(wires: Wires, backend: str) -> None:
     with emulate(wires, backend) as emulator:
         measure_rtt_ms(wires.a, count=3)
+        emulator.wait_until_delivered(3)
         wires.a.run("ip", "link", "delete", "wan0")
         result = emulator.expect("result")
         error = emulator.expect("error")
