@@ -120,7 +120,8 @@ def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
     assert found["histograms"]["loss_runs"] == [[1, 1, 1], [2, 2, 1]]
 
 
-def test_what_comes_after_the_receipt_is_not_counted() -> None:
+@pytest.mark.parametrize("received", [0, 2**63 + 1, 2**64 - 1])
+def test_what_comes_after_the_receipt_is_not_counted(received: int) -> None:
     """In both directions the stream stays open: a late datagram of the window is none of the warm-up."""
     with (
         receiving(**HOSTILE, duration_ns=1000 * MS) as (receiver, port),
@@ -135,10 +136,13 @@ def test_what_comes_after_the_receipt_is_not_counted() -> None:
         for _ in range(2):
             receiver.wait_for("interval")
         assert read_exactly(stream, END.size)[:1] == b"e"
-        stream.sendall(struct.pack(">cQQQQ", b"r", 0, 0, 0, 0))
+        stream.sendall(struct.pack(">cQQQQ", b"r", 0, received, 0, 0))
         ending = receiver.finish()
     assert datagrams_of(ending, "warmup")["received"] == [0]
     assert (datagrams_of(ending, "steady")["received"], datagrams_of(ending, "steady")["lost"]) == ([1], [1])
+    confirmed = datagrams_of(ending)["confirmed"]
+    assert confirmed["received"] == [received if received < 2**63 else None]
+    assert (confirmed["lost"] == [0]) == (received > 0)
 
 
 def test_numbers_beyond_32_bits() -> None:

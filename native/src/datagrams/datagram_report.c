@@ -143,9 +143,8 @@ static void find_received(const struct pl_counters *counters, uint32_t stream, i
         numbers[DUPLICATE] = (int64_t)atomic_load(&all->duplicates) - numbers[DUPLICATE];
         numbers[REORDERED] = (int64_t)atomic_load(&all->reordered) - numbers[REORDERED];
     }
-    int64_t sent = drain ? 0 : (int64_t)link->end.sent[phase];
-    numbers[SENT] = ended ? sent : -1;
-    numbers[LOST] = !ended ? -1 : sent > numbers[RECEIVED] ? sent - numbers[RECEIVED] : 0;
+    int64_t sent = numbers[SENT] = !ended ? -1 : drain ? 0 : (int64_t)link->end.sent[phase];
+    numbers[LOST] = sent < 0 ? -1 : sent > numbers[RECEIVED] ? sent - numbers[RECEIVED] : 0;
 }
 
 /* What the peer's receipt states of the steady window; all unknown where it has given none. */
@@ -153,13 +152,14 @@ static void find_confirmed(const struct pl_counters *counters, uint32_t stream, 
 {
     const struct pl_datagram_link *link = link_of(counters, stream);
     const struct pl_statement *receipt = &link->receipt;
-    int64_t sent = (int64_t)atomic_load(&link->sent[phase]), received = (int64_t)receipt->received;
-    const int64_t stated[RECEIVED_NUMBERS] = {[RECEIVED] = received,
-                                              [LOST] = sent > received ? sent - received : 0,
-                                              [DUPLICATE] = (int64_t)receipt->duplicates,
-                                              [REORDERED] = (int64_t)receipt->reordered,
-                                              [SENT] = sent};
-    bool confirmed = atomic_load(&link->confirmed);
+    bool confirmed = atomic_load(&link->confirmed); /* before the receipt is read */
+    uint64_t sent = atomic_load(&link->sent[phase]);
+    const int64_t stated[RECEIVED_NUMBERS] = {
+        [RECEIVED] = (int64_t)receipt->received,
+        [LOST] = sent > receipt->received ? (int64_t)(sent - receipt->received) : 0,
+        [DUPLICATE] = (int64_t)receipt->duplicates,
+        [REORDERED] = (int64_t)receipt->reordered,
+        [SENT] = (int64_t)sent};
     for (int n = 0; n < RECEIVED_NUMBERS; n++)
         numbers[n] = confirmed ? stated[n] : -1;
 }
