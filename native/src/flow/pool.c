@@ -203,6 +203,7 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the workers");
         return NULL;
     }
+    pool->shared.main_wake_fd = -1;
     bool started = check_cores(flow, error) && pl_priority_check(&flow->messages, error) &&
                    prepare_streams(flow, streams, error) && prepare(pool, flow, error);
     for (uint32_t i = 0; started && i < pool->count; i++)
