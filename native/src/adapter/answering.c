@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "adapter/records.h"
 #include "base/descriptor.h"
@@ -85,7 +84,7 @@ static bool start(struct pl_events **events, struct pl_adapter_error *error)
         failure = pthread_create(&thread, NULL, answer, NULL);
     if (failure == 0)
         return true;
-    return pl_adapter_refuse(error, "limit", "no thread or descriptor for the server: %s", strerror(failure));
+    return pl_adapter_failed(error, "limit", "no thread or descriptor for the server: %s", strerror(failure));
 }
 
 enum pl_status pl_answering_run(const struct pl_adapter *adapter, const struct pl_plan *plan)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "adapter/records.h"
 #include "base/descriptor.h"
@@ -189,7 +188,7 @@ static bool set_scheduling(struct asking *asking)
         if (plan->cores[core])
             CPU_SET(core, &cores);
     if (CPU_COUNT(&cores) > 0 && sched_setaffinity(0, sizeof cores, &cores) != 0)
-        return pl_adapter_refuse(&asking->error, "limit", "the program cannot run on the given cores: %s",
+        return pl_adapter_failed(&asking->error, "limit", "the program cannot run on the given cores: %s",
                                  strerror(errno));
     const struct sched_param real_time = {.sched_priority = (int)plan->priority};
     /* musl has no sched_setscheduler(): it fails with ENOSYS. */
@@ -204,13 +203,13 @@ static bool start_loops(struct asking *asking)
         struct pl_loop *loop = &asking->loops[asking->count];
         if (!pl_loop_prepare(loop, &asking->all, asking->count)) {
             pl_loop_release(loop);
-            return pl_adapter_refuse(&asking->error, "limit", "no memory for %lld streams",
+            return pl_adapter_failed(&asking->error, "limit", "no memory for %lld streams",
                                      (long long)asking->all.plan->streams);
         }
         int cause = pthread_create(&loop->thread, NULL, pl_loop_run, loop);
         if (cause != 0) {
             pl_loop_release(loop);
-            return pl_adapter_refuse(&asking->error, "limit", "no thread for stream %u: %s", asking->count,
+            return pl_adapter_failed(&asking->error, "limit", "no thread for stream %u: %s", asking->count,
                                      strerror(cause));
         }
     }
@@ -232,7 +231,7 @@ static bool prepare(struct asking *asking)
     if (asking->all.wake_fd >= 0 && asking->events != NULL && asking->loops != NULL &&
         asking->begin.received != NULL && asking->end.received != NULL)
         return true;
-    return pl_adapter_refuse(&asking->error, "limit", "no memory or descriptors for %zu streams", streams);
+    return pl_adapter_failed(&asking->error, "limit", "no memory or descriptors for %zu streams", streams);
 }
 
 /* Starts the trial of loops that are ready. */

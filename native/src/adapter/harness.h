@@ -7,4 +7,4 @@
 #define PL_CONTRACT 1
 
 /* pl_adapter_fail() for functions that return whether they succeed: always false. */
-#define pl_adapter_refuse(...) (pl_adapter_fail(__VA_ARGS__) == 0)
+#define pl_adapter_failed(...) (pl_adapter_fail(__VA_ARGS__) == 0)

@@ -79,7 +79,7 @@ static bool check_first_reply(struct pl_loop *loop)
         return false;
     for (size_t i = 0; i < loop->settings.bytes; i++)
         if (reply[i] != loop->request[i])
-            return pl_adapter_refuse(&loop->error, "reply",
+            return pl_adapter_failed(&loop->error, "reply",
                                      "byte %zu of the first reply is 0x%02x, expected 0x%02x", i, reply[i],
                                      loop->request[i]);
     return true;
@@ -191,7 +191,7 @@ static bool connect_and_check(struct pl_loop *loop)
 {
     loop->connection = loop->all->adapter->connect(&loop->settings, &loop->error);
     if (loop->connection == NULL)
-        return pl_adapter_refuse(&loop->error, "connect", "no connection, without a reason");
+        return pl_adapter_failed(&loop->error, "connect", "no connection, without a reason");
     enter(loop, PL_LOOP_FIRST_REPLY);
     if (!check_first_reply(loop))
         return false;

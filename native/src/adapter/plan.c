@@ -41,18 +41,18 @@ static bool read_value(struct pl_json_reader *reader, const struct setting *sett
     if (setting->room == 0 && setting->maximum == 0) {
         if (read_cores(reader, setting->target))
             return true;
-        return pl_adapter_refuse(error, "contract", "settings: cores must be a list of cores, 0 to %d",
+        return pl_adapter_failed(error, "contract", "settings: cores must be a list of cores, 0 to %d",
                                  PL_PLAN_CORES - 1);
     }
     if (setting->room > 0) {
         if (pl_json_read_string(reader, setting->target, setting->room))
             return true;
-        return pl_adapter_refuse(error, "contract", "settings: %s must be a text of at most %zu bytes",
+        return pl_adapter_failed(error, "contract", "settings: %s must be a text of at most %zu bytes",
                                  setting->key, setting->room - 1);
     }
     if (!(setting->nullable && pl_json_read_null(reader)) &&
         (!pl_json_read_integer(reader, &value) || value < setting->minimum || value > setting->maximum))
-        return pl_adapter_refuse(error, "contract", "settings: %s must be %sa whole number, %lld to %lld",
+        return pl_adapter_failed(error, "contract", "settings: %s must be %sa whole number, %lld to %lld",
                                  setting->key, setting->nullable ? "null or " : "",
                                  (long long)setting->minimum, (long long)setting->maximum);
     memcpy(setting->target, &value, sizeof value);
@@ -66,12 +66,12 @@ static bool read_members(struct pl_json_reader *reader, const struct setting *se
     do {
         size_t i = 0;
         if (!pl_json_read_string(reader, key, sizeof key) || !pl_json_read_mark(reader, ':'))
-            return pl_adapter_refuse(error, "contract",
+            return pl_adapter_failed(error, "contract",
                                      "settings: not a JSON object of known keys, at '%.20s'", reader->at);
         while (i < count && strcmp(settings[i].key, key) != 0)
             i++;
         if (i == count)
-            return pl_adapter_refuse(error, "contract", "settings: unknown key '%s'", key);
+            return pl_adapter_failed(error, "contract", "settings: unknown key '%s'", key);
         if (!read_value(reader, &settings[i], error))
             return false;
     } while (pl_json_read_mark(reader, ','));
@@ -134,13 +134,13 @@ bool pl_plan_parse(const char *json, const char *role, struct pl_plan *plan, str
     };
     struct pl_json_reader reader = {.at = json};
     if (!pl_json_read_mark(&reader, '{'))
-        return pl_adapter_refuse(error, "contract", "settings: not a JSON object: '%.20s'", json);
+        return pl_adapter_failed(error, "contract", "settings: not a JSON object: '%.20s'", json);
     if (!pl_json_read_mark(&reader, '}') &&
         (!read_members(&reader, settings, sizeof settings / sizeof settings[0], error) ||
          !pl_json_read_mark(&reader, '}')))
-        return pl_adapter_refuse(error, "contract", "settings: not a JSON object, at '%.20s'", reader.at);
+        return pl_adapter_failed(error, "contract", "settings: not a JSON object, at '%.20s'", reader.at);
     if (!pl_json_at_end(&reader))
-        return pl_adapter_refuse(error, "contract", "settings: more than one JSON object: '%.20s'",
+        return pl_adapter_failed(error, "contract", "settings: more than one JSON object: '%.20s'",
                                  reader.at);
     return check(plan, role, error);
 }

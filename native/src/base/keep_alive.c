@@ -2,7 +2,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stddef.h>
 #include <sys/socket.h>
 
 #include "base/descriptor.h"

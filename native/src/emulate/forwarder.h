@@ -30,8 +30,7 @@ struct pl_forwarder_plan {
 };
 
 /* Allocate and touch the first buffers. False with `error` set: no memory. Call pl_forwarder_free also after
- * a failure.
- */
+ * a failure. */
 bool pl_forwarder_init(struct pl_forwarder *forwarder, const struct pl_forwarder_plan *plan,
                        struct pl_error *error);
 

@@ -99,8 +99,6 @@ void *pl_worker_main(void *argument);
 
 /* Lets the main thread see this thread's usage; to be called from time to time, and at its end. */
 void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns);
-/* Makes the worker's wake-up unreadable again. */
-void pl_worker_clear_wake(struct pl_worker *worker);
 /* The first byte of the flow has come at `now_ns`; later calls have no effect. */
 void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns);
 /* So many streams have sent their share of the bytes. */

@@ -1,9 +1,10 @@
 #include "load/cpu.h"
 
-#include "base/relaxed.h"
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "base/relaxed.h"
 
 /* Steps between two looks at the stop: about 10 us. */
 #define STEPS 10000

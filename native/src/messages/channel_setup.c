@@ -97,10 +97,10 @@ static bool take_over(const struct pl_channel *channel, int *fds, size_t count, 
                              .msg_controllen = sizeof control.room};
     int cause = pl_wait_ready(channel->stream_fd, POLLIN, deadline_ns);
     if (cause != 0)
-        return pl_sharing_failed(cause, error);
+        return pl_fail_sharing(cause, error);
     ssize_t bytes = recvmsg(channel->stream_fd, &message, MSG_CMSG_CLOEXEC);
     if (bytes < 0)
-        return pl_sharing_failed(errno, error);
+        return pl_fail_sharing(errno, error);
     size_t found = read_rights(&message, fds, HANDED_MAX);
     bool right = bytes == 1 && number == count && found == count && (message.msg_flags & MSG_CTRUNC) == 0;
     for (size_t i = 0; right && is_right != NULL && i < count; i++)
@@ -110,7 +110,7 @@ static bool take_over(const struct pl_channel *channel, int *fds, size_t count, 
     close_all(fds, found);
     for (size_t i = 0; i < found; i++)
         fds[i] = -1;
-    return pl_sharing_failed(0, error);
+    return pl_fail_sharing(0, error);
 }
 
 /* Hands `theirs` over. */
@@ -118,7 +118,7 @@ static bool give(const struct pl_channel *channel, const int *theirs, size_t cou
                  struct pl_error *error)
 {
     int cause = hand_over(channel, theirs, count, deadline_ns);
-    return cause == 0 || pl_sharing_failed(cause, error);
+    return cause == 0 || pl_fail_sharing(cause, error);
 }
 
 /* Two pipes, or a pair of sockets. */

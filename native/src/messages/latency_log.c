@@ -1,8 +1,9 @@
 #include "messages/latency_log.h"
 
-#include "base/relaxed.h"
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/relaxed.h"
 
 struct pl_latency_log *pl_latency_log_create(pl_ns interval_ns, pl_ns warmup_ns)
 {

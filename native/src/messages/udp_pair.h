@@ -20,7 +20,7 @@ struct pl_udp_settings {
 
 /* Sets the error of a call that failed with `cause` (0: the peer does not keep to the protocol) while both
  * ends of a stream share what carries its messages. Always false. */
-bool pl_sharing_failed(int cause, struct pl_error *error);
+bool pl_fail_sharing(int cause, struct pl_error *error);
 /* A bound socket, which the caller owns; -1 with `error` set. */
 int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl_error *error);
 /* States the socket's port over the stream. False with `error` set. */
