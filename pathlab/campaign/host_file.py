@@ -47,7 +47,7 @@ def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
 
 def read_shared_hosts(path: Path) -> SharedHosts:
     """As ``read_host_file``, with the place of each table."""
-    text = read_toml_text("hosts file", str(path), "Give a TOML file.")
+    text = read_toml_text("hosts file", str(path), "give a TOML file")
     data = parse_toml("hosts file", path, text)
     findings: list[Finding] = []
     try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pathlab.campaign.campaign_text import CampaignText, read_campaign
+from pathlab.campaign.campaign_text import CampaignText, list_shipped, read_campaign
 from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.host_file import find_host_file, needs_hosts, put_hosts, read_shared_hosts
@@ -19,7 +19,7 @@ from pathlab.campaign.levels import ENGINE
 from pathlab.campaign.mistakes import translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
-from pathlab.campaign.plan_checks import find_plan_faults
+from pathlab.campaign.plan_checks import check_plan_size, find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
 from pathlab.campaign.technologies import list_adapter_faults
@@ -132,9 +132,8 @@ def build_campaign(
         every = [*mistakes, *result, *unread]
         hints = {hint for option, hint in OPTION_HINTS.items() for item in every if item.startswith(option)}
         in_options = all(item.startswith(tuple(OPTION_HINTS)) for item in every)
-        raise combine_mistakes(
-            "campaign", label, every, hint=hints.pop() if in_options and len(hints) == 1 else None
-        )
+        hint = hints.pop() if in_options and len(hints) == 1 else _hint_at_shipped(label)
+        raise combine_mistakes("campaign", label, every, hint=hint)
     return campaign
 
 
@@ -149,7 +148,18 @@ def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
     except ValidationError as error:
         translated = translate(error, whole)
         findings += [result for result in translated if not is_filled_in(result[0], data, whole)]
-    return campaign, [*findings, *find_contradictions(data)]
+    contradictions = find_contradictions(data)
+    if campaign is not None and not contradictions:
+        findings += check_plan_size(campaign)
+    return campaign, [*findings, *contradictions]
+
+
+def _hint_at_shipped(label: str) -> str | None:
+    """What to do where the options for a shipped campaign are wrong; None for another campaign."""
+    name = label.removesuffix(".toml")
+    if name not in list_shipped() or Path(label).exists():
+        return None
+    return f"change the options; the campaign itself: pathlab campaigns show {name}"
 
 
 def _name_origin(key: Key, label: str, origins: Mapping[str, Origin], lines: Mapping[Key, int]) -> str:

@@ -31,10 +31,8 @@ _PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "st
 
 
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
-    """Return what makes a plan impossible: no combination, too many rows, a budget that cannot be met."""
+    """Return what makes a plan of sound size impossible, such as a budget that cannot be met."""
     findings = [*_check_rate(campaign), *_check_loaded_rtt(campaign), *check_background(campaign)]
-    if size := [*_check_size(campaign)]:
-        return [*findings, *size]
     findings += [*check_bonds(campaign, list_measured(campaign)), *_check_engines(campaign)]
     findings += check_search(campaign, list_cells(campaign))
     budget = campaign.budget
@@ -43,7 +41,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
     return findings
 
 
-def _check_size(campaign: Campaign) -> Iterator[Finding]:
+def check_plan_size(campaign: Campaign) -> Iterator[Finding]:
     """Too many combinations to choose from, none that is left, or too many trials."""
     count = count_candidates(campaign)
     if campaign.where or campaign.design == "fraction":

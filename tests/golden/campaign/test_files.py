@@ -126,6 +126,7 @@ def test_mistakes_of_a_profile_name_the_profile_whether_it_is_used_or_not(say: S
     say(mistakes)
     assert len(mistakes) == 2
     assert mistakes_of_text(wrong, profile="quick")[:2] == mistakes
+    say(mistakes_of_text(TEXT.replace("cycles = 90", "cycles = 100000\nfactors.streams = '1..20'")))
 
 
 def test_a_missing_campaign_names_what_ships(say: Say) -> None:
