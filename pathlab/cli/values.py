@@ -24,7 +24,8 @@ class CheckedPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        self._check(path, _name_option(param))
+        if ctx is None or not ctx.resilient_parsing:  # nothing is tried while a shell completes a word
+            self._check(path, _name_option(param))
         return path
 
 

@@ -136,6 +136,14 @@ def test_campaigns_and_columns_are_completed(
 
 
 @pytest.mark.usefixtures("completing")
+def test_nothing_is_written_while_a_word_is_completed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Path, "mkdir")  # by which it is tried whether a place may be written
+    assert "plain,quickstart" in complete("bash", "pathlab run --out here quicks", "quicks", capsys)
+
+
+@pytest.mark.usefixtures("completing")
 @pytest.mark.parametrize(
     ("line", "first"),
     [
