@@ -16,8 +16,8 @@ from pathlab.report.trials.trial_notes import format_increase
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.flows.running_cell import CellTraffic, RunningCell, pool_datagram_loss
-from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
+from pathlab.study.flows.running_cell import CellTraffic, RunningCell
+from pathlab.study.flows.streams import find_drtt_bound, measure_datagram_loss, measure_drtt
 from pathlab.table_columns import ItemColumn, list_rows
 from pathlab.units import format_frequency, format_rate, format_ratio, format_time
 
@@ -71,7 +71,8 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
             median, p99 = format_time(record.round_trip_median_ns), format_time(record.round_trip_p99_ns)
             delay = f"round trip {median}, p99 {p99}"
     elif carries_datagrams(settings):
-        delay = f"loss {format_ratio(pool_datagram_loss([record]))}"
+        loss = measure_datagram_loss(record)
+        delay = f"loss {format_ratio(loss.loss_ratio if loss else None)}"
     marks = [flag for flag in record.flags if flag != Flag.LAB]
     return f"{what}  {rate:>12}{f'  {delay}' if delay else ''}  {', '.join(marks)}".rstrip()
 

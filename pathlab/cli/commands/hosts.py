@@ -47,7 +47,7 @@ def _choose(hosts: tuple[str, ...], hosts_file: Path | None) -> ChosenHosts:
     """The hosts named, else all of the file, and their pairs. Raises UsageError where there is none."""
     written = read_tables(hosts_file)
     named = name_hosts(hosts, written)
-    names = [name for name, _ in named] or list(written)
+    names = list(dict(named)) or list(written)
     if not names:
         raise UsageError(
             "no host to check", hint="name hosts, a file of hosts with --hosts, or a campaign with --campaign"

@@ -14,7 +14,7 @@ from pathlab.cli.host_options import build_hosts, name_hosts, read_tables
 from pathlab.cli.names import PROBE_METHODS
 from pathlab.cli.values import FIGURE_PATH, SECONDS
 from pathlab.errors import UsageError
-from pathlab.host_names import LOCAL, find_name_fault
+from pathlab.host_names import LOCAL, LOOPBACK, find_name_fault
 from pathlab.units import format_exact_time
 
 with DeferredImports() as libraries:
@@ -57,7 +57,7 @@ def find_path(
         raise UsageError(f"'{target}' is not a host: {fault}", hint="give a name or an address")
     libraries.load()
     options = _read_options(settings)
-    address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
+    address = LOOPBACK if target == LOCAL else _address_of(target, tables)
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     remote = RemoteHosts(build_hosts(tables, named), access)
     reports: list[PathReport] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -27,7 +28,8 @@ with DeferredImports() as libraries:
     from pathlab.table_columns import TableColumn
 
 
-States = Mapping[str, Sequence[TechnologyState]]
+if TYPE_CHECKING:
+    States = Mapping[str, Sequence[TechnologyState]]
 
 
 def list_states(
@@ -47,7 +49,7 @@ def list_states(
     failures: list[PathlabError] = []
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     with contextlib.closing(HostInspection(build_hosts(written, named), access)) as inspection:
-        for name, _ in named:
+        for name in dict(named):
             try:
                 states[name] = inspection.check_technologies(name, list(list_technologies()))
             except PathlabError as error:

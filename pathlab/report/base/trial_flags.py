@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from pathlab.store.flags import Flag
-from pathlab.study.base.cells import MeasuredCondition
+
+if TYPE_CHECKING:
+    from pathlab.study.base.cells import MeasuredCondition
 
 RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated
 #: Mark of a count of provisional trials, and the line that explains it.

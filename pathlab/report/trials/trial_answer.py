@@ -11,10 +11,11 @@ from pathlab.analysis.verdicts.steadiness import Steadiness
 from pathlab.report.base.names import format_limit_name, format_utc
 from pathlab.report.base.phrases import format_bounded_time, format_count
 from pathlab.report.base.rate_text import MARK, format_steadiness
+from pathlab.report.base.trial_flags import RUN_FLAGS
 from pathlab.report.datagrams.datagram_text import LIMITS as DATAGRAM_LIMITS
 from pathlab.report.datagrams.datagram_text import format_datagram_limit, is_of_datagrams
 from pathlab.report.trials.limit_text import format_limit
-from pathlab.store.flags import Flag, Status
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.usable import is_usable
@@ -31,8 +32,6 @@ from pathlab.units import format_frequency, format_rate, format_ratio, format_ti
 #: Longest line of ``format_summary``, in characters.
 SUMMARY_MAX_CHARACTERS = 120
 NOT_MEASURED = "not measured"
-#: True of the whole run, and no reason to doubt a figure.
-_RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)
 _NAME_MIN_CHARACTERS = 12
 _CUT = ".."
 
@@ -163,7 +162,7 @@ def _list_flags(answer: TrialAnswer) -> Iterator[str]:
     """What to know before the rate is trusted; a trial that medians leave out is provisional."""
     if answer.record.status != Status.COMPLETE:
         return
-    flags = [flag for flag in answer.record.flags if flag not in _RUN_FLAGS]
+    flags = [flag for flag in answer.record.flags if flag not in RUN_FLAGS]
     if not is_usable(answer.record):
         yield f"provisional ({', '.join(flags) or 'no figure'})"
     elif flags:
@@ -171,7 +170,7 @@ def _list_flags(answer: TrialAnswer) -> Iterator[str]:
 
 
 def _count_flags(answer: TrialAnswer) -> Iterator[str]:
-    number = format_count(sum(flag not in _RUN_FLAGS for flag in answer.record.flags), "flag")
+    number = format_count(sum(flag not in RUN_FLAGS for flag in answer.record.flags), "flag")
     for text in _list_flags(answer):
         yield f"provisional ({number})" if text.startswith("provisional") else number
 

@@ -234,6 +234,7 @@ def analysis(
 def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
     """The names in the registry's order, all of them for none; UsageError for an unknown one."""
     wanted = dict.fromkeys(names)
-    for name in wanted.keys() - ANALYSES:
-        raise UsageError(f"there is no analysis '{name}'", hint=f"choose one of: {', '.join(ANALYSES)}")
+    for name in wanted:
+        if name not in ANALYSES:
+            raise UsageError(f"there is no analysis '{name}'", hint=f"choose one of: {', '.join(ANALYSES)}")
     return tuple(name for name in ANALYSES if not wanted or name in wanted)

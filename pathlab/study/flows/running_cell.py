@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -11,7 +10,7 @@ from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.base.answer import Spread, measure_bounded_records, measure_records
 from pathlab.study.base.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
-from pathlab.study.flows.streams import find_drtt_bound, measure_drtt
+from pathlab.study.flows.streams import find_drtt_bound, measure_datagram_loss, measure_drtt
 
 
 class CellTraffic(StrEnum):
@@ -58,7 +57,8 @@ class RunningCell:
     @cached_property
     def udp_loss_ratio(self) -> float | None:
         """Lost of the datagrams sent, over all trials that counted them."""
-        return pool_datagram_loss(self.counted)
+        known = [loss for record in self.counted if (loss := measure_datagram_loss(record)) and loss.sent]
+        return sum(loss.lost for loss in known) / sum(loss.sent for loss in known) if known else None
 
     @cached_property
     def drtt_ns(self) -> Spread:
@@ -68,10 +68,3 @@ class RunningCell:
         """A quantile (``median``, ``p99`` ...) of the trials that kept their offered rate, ns."""
         kept = (record for record in self.counted if Flag.RATE_MISSED not in record.flags)
         return measure_records(getattr(record, f"round_trip_{quantile}_ns") for record in kept)
-
-
-def pool_datagram_loss(records: Sequence[TrialRecord]) -> float | None:
-    """Lost of the datagrams sent, over all trials that counted them; None where none did."""
-    counts = [(record.udp_lost_packets, record.udp_sent_packets) for record in records]
-    known = [(lost, sent) for lost, sent in counts if lost is not None and sent]
-    return sum(lost for lost, _ in known) / sum(sent for _, sent in known) if known else None
