@@ -15,30 +15,30 @@ _KINDS = (
     (
         rf"^(?:time,srcaddr|[-+]?\d[-+\d.:]{{7,40}},{_ADDRESS},\d+,{_ADDRESS},\d+,)",
         "the CSV of iperf 2",
-        "Measure with iperf3 --json; iperf 2 has no form that is read.",
+        "measure with iperf3 --json; iperf 2 has no form that is read",
     ),
     (
         r"^\[\s*(?:ID|SUM|\d+)\]|^(?:Connecting to host|Client connecting to|Server listening on) ",
         "the plain text of iperf",
-        "Run iperf3 with --json and import what it prints.",
+        "run iperf3 with --json and import what it prints",
     ),
     (
         r"^\[Connecting\] connecting to|send call time",
         "the plain text of irtt",
-        "Run irtt client with -o FILE.",
+        "run irtt client with -o FILE",
     ),
     (
         r"^(?:Submitting task|Task URL:|Next scheduled run:)",
         "the plain text of pScheduler",
-        "Run pscheduler task --format json.",
+        "run pscheduler task --format json",
     ),
-    (r"\bMbps\b.*%TX\b", "the plain text of nuttcp", "Measure with iperf3 --json, or run it by pScheduler."),
+    (r"\bMbps\b.*%TX\b", "the plain text of nuttcp", "measure with iperf3 --json, or run it by pScheduler"),
     (
         r"^(?:MIGRATED )?(?:TCP|UDP|SCTP)[_ ][A-Z_ ]+TEST",
         "the plain text of netperf",
-        "Run it by Flent and import the .flent.gz, or measure with iperf3 --json.",
+        "run it by Flent and import the .flent.gz, or measure with iperf3 --json",
     ),
-    (r"bytes from .*\bicmp_seq=", "the plain text of ping", "Measure with irtt client -o FILE."),
+    (r"bytes from .*\bicmp_seq=", "the plain text of ping", "measure with irtt client -o FILE"),
 )
 
 
