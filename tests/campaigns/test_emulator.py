@@ -111,7 +111,7 @@ def test_an_emulator_that_slept_costs_packets_no_time(wires: Wires, tmp_path: Pa
         wires.a.run(sys.executable, "-I", "-c", send)
         continued_ns = time.monotonic_ns()
         emulator.process.send_signal(signal.SIGCONT)
-        emulator.wait_until_empty()
+        emulator.wait_until_delivered(1, "forward")
         result = emulator.stop()
     (fate,) = read_fates(trace, "forward")
     assert read_begin_ns(trace) + fate.arrival_ns < continued_ns

@@ -33,10 +33,11 @@ class Emulator(Engine):
         while any(self.ask_counters()[way]["waiting_packets"] for way in ("forward", "reverse")):
             assert time.monotonic() < deadline, "the link does not become empty"
 
-    def wait_until_delivered(self, packets: int) -> None:
+    def wait_until_delivered(self, packets: int, *ways: str) -> None:
         """Wait until each way has delivered so many; ping does not wait long for its last answer."""
+        ways = ways or ("forward", "reverse")
         deadline = time.monotonic() + PATIENCE_S
-        while min(self.ask_counters()[way]["delivered_packets"] for way in ("forward", "reverse")) < packets:
+        while min(self.ask_counters()[way]["delivered_packets"] for way in ways) < packets:
             assert time.monotonic() < deadline, "packets are missing"
 
     def stop(self) -> Record:
