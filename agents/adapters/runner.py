@@ -107,7 +107,7 @@ def write_failure(stage: str, text: str, status: int) -> int:
 
 
 def write_record(record: Mapping[str, Any]) -> None:
-    """One JSON line on stdout; where nobody reads any more, nothing."""
+    """One JSON line on stdout; nothing where the reader has gone."""
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(json.dumps(record, separators=(",", ":")) + "\n")
         sys.stdout.flush()

@@ -116,7 +116,7 @@ class HistogramLayout:
 class Histogram:
     """How often durations in ns were counted. ``places`` ascend and have a count each, none of them 0.
 
-    ``exact`` is None for an empty histogram. Where nobody counted alongside it, its figures are read from the
+    ``exact`` is None for an empty histogram. Where no other count exists, its figures are read from the
     places: the edges of the outermost ones, and the mean of their middles.
     """
 

@@ -34,7 +34,7 @@ class Emulator(Engine):
             assert time.monotonic() < deadline, "the link does not become empty"
 
     def wait_until_delivered(self, packets: int, *ways: str) -> None:
-        """Wait until each way has delivered so many; ping does not wait long for its last answer."""
+        """Wait until each way has delivered this number; ping does not wait long for its last answer."""
         ways = ways or ("forward", "reverse")
         deadline = time.monotonic() + PATIENCE_S
         while min(self.ask_counters()[way]["delivered_packets"] for way in ways) < packets:

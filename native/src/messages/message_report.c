@@ -240,7 +240,7 @@ static void print_round_trips(const struct pl_histogram *found)
     static const struct {
         const char *name;
         double ratio;
-        uint64_t above; /* one sample in so many is above it */
+        uint64_t above; /* one sample of this number is above it */
     } quantiles[] = {{"median", 0.5, 2},
                      {"p99", 0.99, 100},
                      {"p99.9", 0.999, 1000},

@@ -259,7 +259,7 @@ def _read_direction(settings: dict[str, Any]) -> str:
 def _read_datagrams(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings with transport and rate of a UDP flow. UsageError for options that it does not have.
 
-    Without a rate it gets a moderate one: nobody floods a path without having said so.
+    Without a rate it gets a moderate one: a path is flooded on request only.
     """
     if settings["udp"] and (settings["message"] or settings["transport"] not in (None, "udp")):
         raise UsageError(

@@ -109,7 +109,7 @@ def emit_to_both(first: Emit, second: Emit | None) -> Emit:
 
 
 def _announce(text: str, *, as_event: bool) -> None:
-    """Say that the run begins; it goes on where nobody reads that."""
+    """Say that the run begins; it goes on where the output is closed."""
     with contextlib.suppress(SystemExit):
         if as_event:
             print_event(Preparing(text=text))

@@ -75,7 +75,7 @@ def _leave(kept: contextlib.ExitStack, ending: threading.Lock) -> None:
 
 
 def print_line(text: str) -> None:
-    """Print a line on stdout; the server goes on where nobody reads it."""
+    """Print a line on stdout; the server goes on where the output is closed."""
     with contextlib.suppress(SystemExit):
         click.echo(text)
 

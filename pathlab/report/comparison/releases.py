@@ -71,7 +71,7 @@ def _name_level(comparison: LevelComparison, level: str) -> str:
 
 
 def name_comparison(comparison: LevelComparison, label: str) -> str:
-    """What is held against what: ``the other build against this one``."""
+    """What is compared with what: ``the other build against this one``."""
     return f"{_name_level(comparison, label)} against {_name_level(comparison, comparison.baseline)}"
 
 

@@ -19,7 +19,7 @@ from pathlab.report.plots.model import Plot
 ROWS_PRINTED = 60
 #: Up to so many trials the details are left to the other forms.
 SMALL_TRIALS = 100
-#: Tables of at most so many columns stand alongside figures.
+#: Tables of at most this number of columns stand next to figures.
 COLUMNS_NARROW = 7
 #: The width of figures that stand side by side, in inches before they are scaled to half a page.
 HALF_INCH = 4.6
